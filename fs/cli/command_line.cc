@@ -348,11 +348,14 @@ void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   list("--shape", command.shape, "Extents; of a volume x,y,z or x,y,z,channels");
   list("--offset", command.offset, "The first voxel of a volume, as in --offset=-8,0,0");
   app.add_option("--dtype", command.dtype, "uint8, uint64, float32, …");
-  list("--chunk", command.chunk, "Extents of chunks, or of the inner chunks of shards");
-  list("--shard", command.shard, "Extents of shards; of a volume the nearest that there are");
+  list("--chunk", command.chunk,
+       "Extents of chunks, or of the inner chunks of shards; 0: chosen, -1: the whole axis");
+  list("--shard", command.shard,
+       "Extents of shards, of a volume the nearest that there are; or about how many bytes of "
+       "voxels one has, as in 1GB, or auto");
   app.add_option("--codec", command.codec,
-                 "raw, gzip, zstd, blosc, …; of a volume raw, jpeg, png or "
-                 "compressed_segmentation; or the codec of a schema as JSON");
+                 "raw, gzip, zstd, blosc, …, also with a level, as in zstd:5; of a volume raw, "
+                 "jpeg, png or compressed_segmentation; or the codec of a schema as JSON");
   app.add_option("--fill", command.fill, "The value of absent chunks (Zarr)");
   list("--axes", command.axes, "Names of the dimensions (Zarr v3, N5)");
   list("--resolution", command.resolution,
@@ -389,7 +392,7 @@ Command AddCopy(CLI::App& app) {
   CLI::App* copy = app.add_subcommand("copy", "Copy a dataset into another one, in any format");
   copy->footer(
       "Examples:\n"
-      "  unshard create new --like segmentation && unshard copy segmentation new\n"
+      "  unshard copy segmentation new && unshard copy segmentation new --verify\n"
       "  unshard copy plain.zarr s3://bucket/sharded.zarr --format zarr3 --shard 256,1024,1024\n"
       "  unshard copy gs://bucket/volume local.n5 --format n5 --codec zstd\n"
       "\n"
@@ -397,16 +400,24 @@ Command AddCopy(CLI::App& app) {
       "that hold already what the source has stay as they are.");
   copy->add_option("SOURCE", command->source, "Directory of a dataset, or its URL")->required();
   copy->add_option("DESTINATION", command->create.destination,
-                   "A dataset of the same shape and data type; with --format, --schema or --like "
-                   "it is created first")
+                   "A dataset of the same shape and data type, or where to make one: like "
+                   "SOURCE, or as --format, --schema or --like say")
       ->required();
   copy->add_option(
           "--exclude", command->exclude,
           "Leave out what is at this path below the source, such as labels; may be repeated")
       ->type_name("PATH")
       ->allow_extra_args(false);
-  copy->add_flag("--verify", command->verify, "Then read both again, and compare every voxel");
-  copy->add_flag("-q,--quiet", command->quiet, "Show no progress");
+  copy->add_flag("--verify", command->verify,
+                 "Then read both again, and compare every voxel; alone, where DESTINATION is "
+                 "there, only compare: nothing is written");
+  copy->add_flag("--delete", command->deletes,
+                 "Remove chunks of DESTINATION that SOURCE lacks; else they are kept and counted");
+  copy->add_flag("--strict", command->strict,
+                 "Copy nothing where the format cannot say an array; else that is left out");
+  copy->add_flag("-n,--dry-run", command->dry_run,
+                 "Print what would be written, and write nothing");
+  copy->add_flag("-q,--quiet", command->quiet, "Show no plan and no progress");
   AddCreateOptions(*copy, command->create);
   return {copy, [command] { return RunCopy(*command); }};
 }

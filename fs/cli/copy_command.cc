@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -11,7 +10,10 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "fs/cli/copy_destination.h"
+#include "fs/cli/copy_plan.h"
 #include "fs/cli/copy_progress.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/allocator.h"
@@ -26,82 +28,18 @@ namespace {
 
 constexpr std::size_t kLargestBuffer = std::size_t{32} << 20;  // above that of a batch
 
-Result<VolumeOptions> OptionsOf(const std::string& given) {
-  VolumeOptions options;
-  UNSHARD_RETURN_IF_ERROR(NameSource(given, options));
-  options.watch = WatchMode::kOff;
-  return options;
-}
-
-// Whether the destination has exactly these documents: an earlier copy has created it.
-Result<bool> IsCreated(const std::string& destination, const std::vector<NewDocument>& documents) {
-  UNSHARD_ASSIGN_OR_RETURN(VolumeOptions options, OptionsOf(destination));
-  std::error_code unknown;
-  if (options.url.empty() && !std::filesystem::is_directory(options.source, unknown)) return false;
-  options.read_only = true;
-  UNSHARD_ASSIGN_OR_RETURN(const SourceParts parts, OpenSource(options, nullptr));
-  for (const NewDocument& document : documents) {
-    UNSHARD_ASSIGN_OR_RETURN(
-        const auto there,
-        ReadWhole(*parts.store, document.path, document.text.size() + 1, CallerDeadline()));
-    if (!there || there->text != document.text) return false;
-  }
-  return true;
-}
-
-// A copy of a directory into itself would find its own files the next time.
-Status ExpectApart(const VolumeOptions& source, const VolumeOptions& destination) {
-  namespace fs = std::filesystem;
-  if (source.url.empty() != destination.url.empty()) return {};
-  const auto place = [](const VolumeOptions& options) {
-    if (!options.url.empty()) return options.source;
-    std::error_code unknown;
-    const fs::path path = fs::weakly_canonical(fs::absolute(options.source, unknown), unknown);
-    return (path.has_filename() ? path : path.parent_path()).string();
-  };
-  const std::string from = place(source), to = place(destination);
-  if (from.empty() || !IsAtOrBelow(to, from)) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              destination.source + ": lies in the source; name a place outside of it");
-}
-
-// As the walk over the source has its paths.
+// As the walk over the source has its paths; `info` prints them with a slash before.
 Result<std::set<std::string>> ExcludedPaths(const CopyCommand& command) {
   std::set<std::string> paths;
   for (const std::string& given : command.exclude) {
-    auto path = ResolvePath("", given);
-    if (!path || path->empty() || given.starts_with('/')) {
-      return Fail(
-          ErrorCode::kInvalidArgument,
-          "--exclude: expected a path below the source, such as labels, found \"" + given + "\"");
+    auto path = ResolvePath("", given.substr(std::min(given.find_first_not_of('/'), given.size())));
+    if (!path || path->empty()) {
+      return WrongOption("--exclude \"" + given + "\"",
+                         "expected a path below the source, such as labels");
     }
     paths.insert(*std::move(path));
   }
   return paths;
-}
-
-// Those of --like have what is left out.
-void Exclude(const std::set<std::string>& excluded, std::vector<NewDocument>& documents) {
-  std::erase_if(documents, [&](const NewDocument& document) {
-    return std::any_of(excluded.begin(), excluded.end(),
-                       [&](const std::string& path) { return IsAtOrBelow(document.path, path); });
-  });
-}
-
-Status CreateDestination(const CopyCommand& command, const OpenedDataset& source,
-                         const std::set<std::string>& excluded) {
-  if (!DescribesNewDataset(command.create)) return {};
-  auto described = source.is_single()
-                       ? DocumentsFor(command.create, source.datasets().front().source.dataset)
-                       : DocumentsForGroup(command.create, source);
-  if (!described) return Forward(std::move(described).error(), command.create.destination);
-  UNSHARD_ASSIGN_OR_RETURN(const auto places, LevelPlacesFor(command.create, source));
-  UNSHARD_RETURN_IF_ERROR(CheckPlaces(*source.store(), source.members(), places));
-  std::vector<NewDocument> documents = *std::move(described);
-  Exclude(excluded, documents);
-  const auto created = IsCreated(command.create.destination, documents);
-  if (created && *created) return {};
-  return CreateDataset(command.create.destination, std::move(documents));
 }
 
 // Runs a part of a copy, and shows how far it is. Returns how long it took: "1.3 s".
@@ -122,18 +60,15 @@ std::string AndFiles(std::uint64_t files) {
 }
 
 struct Both {
-  std::shared_ptr<const OpenedDataset> source;
+  std::shared_ptr<OpenedDataset> source;
   VolumeOptions destination;
   CopyLimits limits;
 };
 
-Status Verify(const CopyCommand& command, const Both& both) {
-  // The destination is opened anew: as whoever reads it afterwards.
-  UNSHARD_ASSIGN_OR_RETURN(const auto copy,
-                           DatasetCopy::Open(both.source, both.destination, both.limits));
-  const CopyCounters& done = copy->counters();
+Status Verify(const CopyCommand& command, DatasetCopy& copy) {
+  const CopyCounters& done = copy.counters();
   UNSHARD_ASSIGN_OR_RETURN(const std::string took,
-                           Show(command, done, [&] { return copy->Verify(); }));
+                           Show(command, done, [&] { return copy.Verify(); }));
   if (command.quiet) return {};
   std::cout << "verified " << Counted(done.chunks, "chunk") << AndFiles(done.files) << " ("
             << ReadableBytes(done.bytes) << ") in " << took
@@ -149,24 +84,154 @@ void ShowCopied(const CopyCounters& done, const std::string& took) {
             << AndFiles(done.kept_files) << " were there already\n";
 }
 
-Status Copy(const CopyCommand& command) {
-  UNSHARD_ASSIGN_OR_RETURN(VolumeOptions source, OptionsOf(command.source));
+// Also where no progress is shown: the destination differs from the source.
+void ShowExtra(const CopyCounters& done) {
+  if (done.extra_chunks > 0) {
+    std::cout << Counted(done.extra_chunks, "chunk")
+              << " of the destination that the source lacks: kept; --delete removes them\n";
+  }
+  if (done.removed_chunks > 0) {
+    std::cout << Counted(done.removed_chunks, "chunk")
+              << " of the destination that the source lacks: removed\n";
+  }
+}
+
+// Verification alone, of a destination that is there, only reads.
+bool OnlyCompares(const CopyCommand& command, bool is_there) {
+  return command.verify && is_there && !command.deletes && !DescribesNewDataset(command.create);
+}
+
+// What the format of the destination cannot say. Also where no progress is shown.
+Status ShowSkipped(const CopyCommand& command, const OpenedDataset& source) {
+  constexpr std::size_t kMostNamed = 20;
+  const std::vector<SkippedMember>& skipped = source.members().skipped;
+  if (skipped.empty()) return {};
+  if (command.strict) {
+    return Forward(skipped.front().reason, "--strict");
+  }
+  for (std::size_t i = 0; i < std::min(skipped.size(), kMostNamed); ++i) {
+    LogWarning("not copied: " + skipped[i].reason.message);
+  }
+  if (skipped.size() > kMostNamed) {
+    LogWarning("not copied: " + std::to_string(skipped.size() - kMostNamed) + " more");
+  }
+  return {};
+}
+
+// What is planned with a destination that is there.
+std::vector<PlannedArray> PlannedOf(const DatasetCopy& copy) {
+  std::vector<PlannedArray> arrays;
+  for (const DatasetCopy::Pair& pair : copy.Pairs()) {
+    arrays.push_back({pair.path, pair.from, pair.to});
+  }
+  return arrays;
+}
+
+// The same of a destination that is not there yet.
+std::vector<PlannedArray> WithSources(std::vector<PlannedArray> planned,
+                                      const OpenedDataset& source) {
+  std::vector<const ArrayMetadata*> from;
+  for (const DatasetMember& dataset : source.datasets()) {
+    for (const PyramidLevel& level : dataset.source.dataset.levels) from.push_back(&level.array);
+  }
+  for (std::size_t i = 0; i < planned.size() && from.size() == planned.size(); ++i) {
+    planned[i].from = *from[i];
+  }
+  return planned;
+}
+
+Result<Both> OpenBoth(const CopyCommand& command, const std::set<std::string>& excluded) {
+  UNSHARD_ASSIGN_OR_RETURN(VolumeOptions source, CopyPlaceOf(command.source));
   source.read_only = true;
   Both both;
-  UNSHARD_ASSIGN_OR_RETURN(both.destination, OptionsOf(command.create.destination));
+  UNSHARD_ASSIGN_OR_RETURN(both.destination, CopyPlaceOf(command.create.destination));
   UNSHARD_RETURN_IF_ERROR(ExpectApart(source, both.destination));
   both.limits = ChooseLimits(!source.url.empty(), !both.destination.url.empty());
-  UNSHARD_ASSIGN_OR_RETURN(const auto excluded, ExcludedPaths(command));
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset opened,
                            OpenedDataset::Open(source, both.limits, excluded));
-  both.source = std::make_shared<const OpenedDataset>(std::move(opened));
-  UNSHARD_RETURN_IF_ERROR(CreateDestination(command, *both.source, excluded));
+  both.source = std::make_shared<OpenedDataset>(std::move(opened));
+  return both;
+}
+
+// Makes the destination, where it is described or missing. A dry run leaves it, and its plan is
+// returned.
+Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
+                                          const std::set<std::string>& excluded, bool is_there,
+                                          Both& both, bool& tried) {
+  CreateCommand create = command.create;
+  if (!is_there && !DescribesNewDataset(create)) create.like = command.source;
+  if (!DescribesNewDataset(create)) {
+    UNSHARD_RETURN_IF_ERROR(LeaveOutOf(*both.source, both.destination));
+    return std::vector<PlannedArray>();
+  }
+  if (create.format.empty() && create.like.empty()) {
+    create.format = DialectName(both.source->datasets().front().source.dataset.dialect);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOfDestination(create, *both.source, excluded));
+  if (command.strict && !both.source->members().skipped.empty()) {
+    return std::vector<PlannedArray>();
+  }
+  tried = true;
+  UNSHARD_ASSIGN_OR_RETURN(const auto places, LevelPlacesFor(create, *both.source));
+  UNSHARD_RETURN_IF_ERROR(CheckPlaces(*both.source->store(), both.source->members(), places));
+  if (command.dry_run) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool created, IsCreated(create.destination, documents));
+    if (created) return std::vector<PlannedArray>();
+    UNSHARD_RETURN_IF_ERROR(CheckNoDataset(create.destination, documents));
+    UNSHARD_ASSIGN_OR_RETURN(auto planned, PlannedIn(documents));
+    return WithSources(std::move(planned), *both.source);
+  }
+  UNSHARD_RETURN_IF_ERROR(CreateDestination(create.destination, std::move(documents)));
+  return std::vector<PlannedArray>();
+}
+
+Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares) {
+  CopyMode mode = command.deletes ? CopyMode::kReplace : CopyMode::kAdd;
+  if (only_compares || command.dry_run) mode = CopyMode::kCompare;
   UNSHARD_ASSIGN_OR_RETURN(const auto copy,
-                           DatasetCopy::Open(both.source, both.destination, both.limits));
+                           DatasetCopy::Open(both.source, both.destination, both.limits, mode));
+  if (command.dry_run || (!command.quiet && !only_compares)) {
+    std::cout << PlanText(PlannedOf(*copy), command.create.destination) << std::flush;
+  }
+  if (command.dry_run) return {};
+  if (only_compares) return Verify(command, *copy);
   UNSHARD_ASSIGN_OR_RETURN(const std::string took,
                            Show(command, copy->counters(), [&] { return copy->Run(); }));
   if (!command.quiet) ShowCopied(copy->counters(), took);
-  return command.verify ? Verify(command, both) : Status();
+  ShowExtra(copy->counters());
+  if (!command.verify) return {};
+  // The destination is opened anew: as whoever reads it afterwards.
+  UNSHARD_ASSIGN_OR_RETURN(const auto again, DatasetCopy::Open(both.source, both.destination,
+                                                               both.limits, CopyMode::kCompare));
+  return Verify(command, *again);
+}
+
+// The options as far as they can be judged without the source.
+Status CheckOptionsOf(const CopyCommand& command) {
+  if (command.create.format.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.create.format));
+  CreateCommand create = command.create;
+  create.item_size = 1;
+  UNSHARD_RETURN_IF_ERROR(SchemaOf(create, format));
+  UNSHARD_RETURN_IF_ERROR(ScalesOf(create, format));
+  return {};
+}
+
+// `tried`: set once the failure is no longer one of arguments alone.
+Status Copy(const CopyCommand& command, bool& tried) {
+  UNSHARD_RETURN_IF_ERROR(CheckOptionsOf(command));
+  UNSHARD_ASSIGN_OR_RETURN(const auto excluded, ExcludedPaths(command));
+  UNSHARD_ASSIGN_OR_RETURN(Both both, OpenBoth(command, excluded));
+  UNSHARD_ASSIGN_OR_RETURN(const bool is_there, IsThere(both.destination, *both.source));
+  const bool only_compares = OnlyCompares(command, is_there);
+  UNSHARD_ASSIGN_OR_RETURN(const auto planned, Prepare(command, excluded, is_there, both, tried));
+  tried = true;
+  UNSHARD_RETURN_IF_ERROR(ShowSkipped(command, *both.source));
+  if (!planned.empty()) {
+    std::cout << PlanText(planned, command.create.destination);
+    return {};
+  }
+  return CopyInto(command, both, only_compares);
 }
 
 }  // namespace
@@ -174,8 +239,12 @@ Status Copy(const CopyCommand& command) {
 int RunCopy(const CopyCommand& command) {
   KeepFreedBuffers(kLargestBuffer);
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
-  const Status copied = Copy(command);
-  return copied ? 0 : ReportFailure(copied.error());
+  bool tried = false;
+  const Status copied = Copy(command, tried);
+  if (copied) return 0;
+  const int status = ReportFailure(copied.error());
+  const bool wrong = !tried && copied.error().code == ErrorCode::kInvalidArgument;
+  return wrong ? kWrongArguments : status;
 }
 
 }  // namespace unshard

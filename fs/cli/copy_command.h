@@ -11,10 +11,15 @@ namespace unshard {
 struct CopyCommand {
   std::string source;
   // The destination; where it describes a dataset, that is created first, unless it is there as
-  // described: an interrupted copy goes on.
+  // described: an interrupted copy goes on. Where nothing is there it becomes like the source.
   CreateCommand create;
   std::vector<std::string> exclude;  // paths below the source
-  bool verify = false;               // then read both again, and compare their voxels
+  // Then read both again, and compare their voxels. Alone, with a destination that is there, it
+  // compares and nothing else: the destination is only read.
+  bool verify = false;
+  bool deletes = false;  // chunks of the destination that the source lacks
+  bool strict = false;   // refuse what the format of the destination cannot say, and copy nothing
+  bool dry_run = false;  // print the plan, and write nothing
   bool quiet = false;
 };
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kOnTerminal{250};
 constexpr std::chrono::seconds kElsewhere{15};
+// Before that the time left is a guess.
+constexpr std::chrono::seconds kFirstEstimate{2};
 
 }  // namespace
 
@@ -26,6 +28,12 @@ std::string ProgressText(const CopyCounters& counters, std::chrono::duration<dou
                      ReadableBytes(static_cast<std::uint64_t>(rate)) + "/s";
   if (const std::uint64_t kept = counters.kept_chunks; kept > 0) {
     text += ", " + Counted(kept, "chunk") + " there already";
+  }
+  const std::uint64_t cells = counters.cells;
+  if (cells > 0 && cells < all && since >= kFirstEstimate) {
+    const double left =
+        since.count() * static_cast<double>(all - cells) / static_cast<double>(cells);
+    text += ", " + ReadableAge(static_cast<std::uint64_t>(left * 1000)) + " left";
   }
   return text;
 }

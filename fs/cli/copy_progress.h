@@ -11,7 +11,7 @@
 
 namespace unshard {
 
-// "42 %, 3.1 GB in 21344 chunks, 210 MB/s". `since`: the beginning.
+// "42 %, 3.1 GB in 21344 chunks, 210 MB/s, 2 min left". `since`: the time since the beginning.
 std::string ProgressText(const CopyCounters& counters, std::chrono::duration<double> since);
 
 // While it lives: on a terminal one line of standard error that changes, else a line now and then.

@@ -1,5 +1,6 @@
 #include "fs/cli/schema_command.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "codec/json/writer.h"
@@ -11,7 +12,9 @@
 namespace unshard {
 namespace {
 
-Result<std::string> SchemaText(const std::string& source, const std::string& array) {
+// `given`: as `info` prints it, which may begin with a slash.
+Result<std::string> SchemaText(const std::string& source, const std::string& given) {
+  const std::string array = given.substr(std::min(given.find_first_not_of('/'), given.size()));
   VolumeOptions options;
   UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
   options.read_only = true;
@@ -22,9 +25,8 @@ Result<std::string> SchemaText(const std::string& source, const std::string& arr
   const std::string at = parts.store->Describe(array);
   return Fail(ErrorCode::kNotFound,
               array.empty()
-                  ? at + ": no array, and no precomputed volume, is there; name one of "
-                         "those below it that `unshard info` lists: unshard schema "
-                         "SOURCE ARRAY"
+                  ? at + ": is no array and no precomputed volume itself; name one of those "
+                         "that `unshard info` lists below it: unshard schema SOURCE ARRAY"
                   : at + ": no such array or scale; `unshard info` lists those there are");
 }
 
@@ -33,7 +35,10 @@ Result<std::string> SchemaText(const std::string& source, const std::string& arr
 int RunSchema(const std::string& source, const std::string& array) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
   const auto text = SchemaText(source, array);
-  if (!text) return ReportFailure(text.error());
+  if (!text) {
+    const int status = ReportFailure(text.error());
+    return text.error().code == ErrorCode::kInvalidArgument ? kWrongArguments : status;
+  }
   std::cout << *text;
   return 0;
 }

@@ -62,9 +62,16 @@ ChunkRef ChunkSource::RefOf(const GridCell& cell) const {
   return stored_.tree->RefOf(ChunkFile{FileCellOf(stored_.array.dialect, cell)});
 }
 
+std::string ChunkSource::FileOf(const GridCell& cell) const {
+  const ChunkRef chunk = RefOf(cell);
+  const std::string path = stored_.tree->Path(chunk);
+  if (!stored_.sharded) return JoinPath(stored_.path, path);
+  const std::string shard = stored_.tree->shards().keys().Key(chunk.slot.shard);
+  return JoinPath(stored_.path, shard) + " (shard), chunk " + path;
+}
+
 tl::unexpected<Error> ChunkSource::In(const GridCell& cell, Error error) const {
-  return Forward(std::move(error), JoinPath(stored_.path, stored_.tree->Path(RefOf(cell))) +
-                                       ": chunk of the " + std::string(role_));
+  return Forward(std::move(error), FileOf(cell) + ": chunk of the " + std::string(role_));
 }
 
 Result<std::vector<std::optional<ChunkSource::Chunk>>> ChunkSource::Find(

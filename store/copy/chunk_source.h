@@ -22,8 +22,9 @@ struct StoredArray {
   bool sharded = false;
 };
 
-// Thread-safe. Cells are those of GridOf(array). Failures name the chunk's file or shard; kConflict
-// where another process has changed a shard meanwhile, whose version is no longer available.
+// Thread-safe. Cells are those of GridOf(array). Failures name the chunk's file, or its shard and
+// it; kConflict where another process has changed a shard meanwhile, whose version is no longer
+// available.
 class ChunkSource {
  public:
   // `role`: what messages call it, a literal.
@@ -52,6 +53,8 @@ class ChunkSource {
 
  private:
   [[nodiscard]] ChunkRef RefOf(const GridCell& cell) const;
+  // "image/c/3/2", or "image/c/0/0 (shard), chunk c/3/2".
+  [[nodiscard]] std::string FileOf(const GridCell& cell) const;
   [[nodiscard]] tl::unexpected<Error> Changed(Error error) const;
 
   const StoredArray stored_;

@@ -88,17 +88,29 @@ Status CopyCheck::Compare(const GridCell& cell, const std::optional<Bytes>& made
     UNSHARD_ASSIGN_OR_RETURN(wanted, VoxelsOf(cell, *made));
   }
   if (stored) {
-    UNSHARD_ASSIGN_OR_RETURN(there, VoxelsOf(cell, *stored));
+    auto decoded = VoxelsOf(cell, *stored);
+    if (!decoded) {
+      decoded.error().message += Remedy();
+      return tl::unexpected<Error>(std::move(decoded).error());
+    }
+    there = *std::move(decoded);
   }
   const auto differs = [&](const std::string& how) {
     return written_->In(cell, {ErrorCode::kDataLoss, "differs from the source: " + how, 0});
   };
   if (wanted && there) {
     if (wanted->bytes == there->bytes) return {};
-    return differs(FirstDifference(*wanted, *there));
+    return differs(FirstDifference(*wanted, *there) + Remedy());
   }
   if (maker_->copy().IsFill(wanted ? *wanted : *there)) return {};
-  return differs(wanted ? "it is absent" : "the source has no such chunk");
+  return differs(wanted ? "it is absent; `unshard copy` adds it"
+                        : "the source has no such chunk; `unshard copy --delete` removes it");
+}
+
+// A copy alone may keep a chunk that has the right size.
+std::string CopyCheck::Remedy() const {
+  return written_->stored().sharded ? "; remove this shard, and copy again"
+                                    : "; remove this file, and copy again";
 }
 
 Result<Voxels> CopyCheck::VoxelsOf(const GridCell& cell, const Bytes& stored) const {

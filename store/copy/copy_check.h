@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "store/copy/chunk_maker.h"
 #include "store/copy/chunk_source.h"
@@ -21,8 +23,8 @@ class CopyCheck {
 
   // Makes the chunks of the task once more, and compares them with those that are stored: byte by
   // byte and, since others may have encoded them, voxel by voxel. What is stored where the source
-  // has nothing has to be as if it were absent. Fails with kDataLoss, naming the chunk, where one
-  // differs or cannot be decoded.
+  // has nothing has to be as if it were absent. Fails with kDataLoss, naming the chunk, its shard
+  // and what to do, where one differs or cannot be decoded.
   Status Run(const CopyTask& task) const;
 
  private:
@@ -31,6 +33,7 @@ class CopyCheck {
                       const std::vector<Stored>& stored) const;
   Status Compare(const GridCell& cell, const std::optional<Bytes>& made,
                  const std::optional<Bytes>& stored) const;
+  [[nodiscard]] std::string Remedy() const;
   [[nodiscard]] Result<Voxels> VoxelsOf(const GridCell& cell, const Bytes& stored) const;
 
   const std::shared_ptr<const ChunkMaker> maker_;

@@ -17,6 +17,9 @@ struct CopyCounters {
   std::atomic<std::uint64_t> kept_shards{0};
   std::atomic<std::uint64_t> files{0};  // beside arrays, written
   std::atomic<std::uint64_t> kept_files{0};
+  // Chunks of the destination that the source lacks: left there, removed.
+  std::atomic<std::uint64_t> extra_chunks{0};
+  std::atomic<std::uint64_t> removed_chunks{0};
 };
 
 }  // namespace unshard

@@ -59,27 +59,30 @@ CopyLimits ChooseLimits(bool source_is_remote, bool destination_is_remote) {
 }
 
 DatasetCopy::DatasetCopy(std::shared_ptr<const OpenedDataset> source, OpenedDataset destination,
-                         const CopyLimits& limits)
+                         const CopyLimits& limits, CopyMode mode)
     : source_(std::move(source)),
       destination_(std::move(destination)),
       formats_(destination_.datasets()),
       limits_(limits),
+      mode_(mode),
       decoded_(std::make_shared<ByteBudgetCache>(limits.decoded_bytes)),
       making_(std::make_shared<std::counting_semaphore<>>(limits.makers)) {}
 
 Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(std::shared_ptr<const OpenedDataset> source,
-                                                       const VolumeOptions& destination,
-                                                       const CopyLimits& limits) {
+                                                       VolumeOptions destination,
+                                                       const CopyLimits& limits, CopyMode mode) {
   std::vector<std::string> paths;
   for (const DatasetMember& dataset : source->datasets()) paths.push_back(dataset.path);
+  if (mode == CopyMode::kCompare) destination.read_only = true;
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::OpenAt(destination, paths, limits));
-  if (!to.parts().replacer) {
+  if (mode != CopyMode::kCompare && !to.parts().replacer) {
     return Fail(ErrorCode::kReadOnly,
                 to.Describe() + ": can only be read; name a directory, or a URL of s3:// or gs://");
   }
   UNSHARD_RETURN_IF_ERROR(
       CheckPlaces(*source->store(), source->members(), LevelPlacesOf(to.datasets())));
-  std::unique_ptr<DatasetCopy> copy(new DatasetCopy(std::move(source), std::move(to), limits));
+  std::unique_ptr<DatasetCopy> copy(
+      new DatasetCopy(std::move(source), std::move(to), limits, mode));
   for (std::size_t i = 0; i < paths.size(); ++i) UNSHARD_RETURN_IF_ERROR(copy->AddDataset(i));
   return copy;
 }
@@ -118,7 +121,16 @@ Status DatasetCopy::AddLevel(std::size_t dataset, std::size_t number) {
   return {};
 }
 
+std::vector<DatasetCopy::Pair> DatasetCopy::Pairs() const {
+  std::vector<Pair> pairs;
+  for (const Level& level : levels_) {
+    pairs.push_back({level.to.path, level.copy->from(), level.copy->to()});
+  }
+  return pairs;
+}
+
 Status DatasetCopy::CanWrite(const Level& level) const {
+  if (mode_ == CopyMode::kCompare) return {};
   UNSHARD_RETURN_IF_ERROR(destination_.parts().replacer->CanReplace(level.to.tree->directory()));
   if (!level.to.sharded) return {};
   Status status = CanPublishFormat(level.to.tree->shards().format(),
@@ -175,14 +187,14 @@ Result<DatasetCopy::Worker> DatasetCopy::MakeWorker(const Level& level,
                                                     bool was_empty) {
   const SourceParts& parts = destination_.parts();
   if (level.to.sharded) {
-    const auto shards =
-        std::make_shared<ShardCopy>(ShardCopy::Parts{maker, destination_.store(), parts.replacer,
-                                                     parts.files, counters_, making_},
-                                    limits_);
+    const auto shards = std::make_shared<ShardCopy>(
+        ShardCopy::Parts{maker, destination_.store(), parts.replacer, parts.files, counters_,
+                         making_, mode_ == CopyMode::kReplace},
+        limits_);
     return Worker{[shards](const CopyTask& task) { return shards->Run(task); },
                   []() -> Status { return {}; }};
   }
-  PlainCopy::Parts plain{maker, nullptr, counters_, was_empty};
+  PlainCopy::Parts plain{maker, nullptr, counters_, was_empty, mode_ == CopyMode::kReplace};
   if (parts.files) {
     if (!scratch_) {
       UNSHARD_ASSIGN_OR_RETURN(auto files,

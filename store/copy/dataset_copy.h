@@ -19,6 +19,13 @@
 
 namespace unshard {
 
+// What may be done to the destination.
+enum class CopyMode {
+  kAdd,      // nothing is removed from it
+  kReplace,  // chunks that the source lacks are removed
+  kCompare,  // it is only read: Run() is not called
+};
+
 class DatasetCopy {
  public:
   // Opens the destination, and compares both: nothing is written. Fails with kInvalidArgument,
@@ -26,8 +33,8 @@ class DatasetCopy {
   // another shape or data type, or has levels where other members of the source belong; and naming
   // the codec where its chunks cannot be written.
   static Result<std::unique_ptr<DatasetCopy>> Open(std::shared_ptr<const OpenedDataset> source,
-                                                   const VolumeOptions& destination,
-                                                   const CopyLimits& limits);
+                                                   VolumeOptions destination,
+                                                   const CopyLimits& limits, CopyMode mode);
 
   // Returns once every chunk and file is in the destination, durably. After a failure, and after
   // the process has ended, all shards and files are whole or as they were; another call goes on
@@ -35,9 +42,16 @@ class DatasetCopy {
   // Starts threads. Once.
   Status Run();
   // Reads every chunk of both, and compares their voxels, and the bytes of files. Fails with
-  // kDataLoss, naming the chunk and its first voxel that differs, or the file. Counts what it has
-  // compared. Once, in place of Run().
+  // kDataLoss, naming the chunk and its first voxel that differs, or the file, and what to do.
+  // Counts what it has compared. Once, in place of Run().
   Status Verify();
+  // The arrays of both, level by level.
+  struct Pair {
+    std::string path;  // of the destination, as messages name it
+    const ArrayMetadata& from;
+    const ArrayMetadata& to;
+  };
+  [[nodiscard]] std::vector<Pair> Pairs() const;
   // While Run() runs, from any thread.
   [[nodiscard]] const CopyCounters& counters() const { return *counters_; }
 
@@ -48,7 +62,7 @@ class DatasetCopy {
     std::shared_ptr<const ChunkSource> source;
   };
   DatasetCopy(std::shared_ptr<const OpenedDataset> source, OpenedDataset destination,
-              const CopyLimits& limits);
+              const CopyLimits& limits, CopyMode mode);
 
   // Numbers count the datasets of the source, and the levels of one.
   Status AddDataset(std::size_t number);
@@ -72,6 +86,7 @@ class DatasetCopy {
   const OpenedDataset destination_;
   const FormatsByPath formats_;  // of the destination
   const CopyLimits limits_;
+  const CopyMode mode_;
   const std::shared_ptr<CopyCounters> counters_ = std::make_shared<CopyCounters>();
   const std::shared_ptr<ByteBudgetCache> decoded_;
   const std::shared_ptr<std::counting_semaphore<>> making_;

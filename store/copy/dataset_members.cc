@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t kMostDepth = 16;
 constexpr std::size_t kMostDirectories = 100000;
+constexpr std::size_t kMostOffered = 5;
 
 class MemberWalk {
  public:
@@ -31,7 +32,13 @@ class MemberWalk {
 
   Status Visit(const std::string& path, std::size_t depth) {
     if (++visited_ > kMostDirectories || depth > kMostDepth) return TooMany(path);
-    UNSHARD_ASSIGN_OR_RETURN(auto source, ReadViewSource(store_, path, catalog_));  // step 1
+    if (!excluded_.empty()) visited_paths_.push_back(path);
+    auto read = ReadViewSource(store_, path, catalog_);  // step 1
+    if (!read && read.error().code == ErrorCode::kNotSupported && !path.empty()) {
+      found_.skipped.push_back({path, std::move(read).error()});
+      return {};
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto source, std::move(read));
     if (!source) return VisitUndescribed(path, depth);
     if (source->dataset.kind == SourceDataset::Kind::kArray) {
       found_.datasets.push_back({path, *std::move(source)});
@@ -54,10 +61,16 @@ class MemberWalk {
     for (const std::string& path : excluded_) {
       const auto covers = [&](const std::string& met) { return IsAtOrBelow(path, met); };
       if (std::any_of(met_.begin(), met_.end(), covers)) continue;
-      return Fail(ErrorCode::kNotFound,
-                  store_.Describe(path) +
-                      ": expected a directory in a group, or beside the levels of a pyramid, "
-                      "without one of these");
+      const auto level = [&](const std::string& one) { return IsAtOrBelow(one, path); };
+      if (std::any_of(levels_.begin(), levels_.end(), level)) {
+        return Fail(ErrorCode::kNotFound, "--exclude " + path +
+                                              ": is a level of a pyramid, or holds one; a pyramid "
+                                              "is copied with all its levels");
+      }
+      return Fail(ErrorCode::kNotFound, "--exclude " + path + ": " + store_.Describe("") +
+                                            " has no such directory in a " +
+                                            "group, or beside the levels of a pyramid" +
+                                            Others(path));
     }
     return {};
   }
@@ -105,6 +118,17 @@ class MemberWalk {
     return {};
   }
 
+  // "; there is labels": what else could be excluded beside it.
+  [[nodiscard]] std::string Others(const std::string& path) const {
+    std::string names;
+    std::size_t count = 0;
+    for (const std::string& one : visited_paths_) {
+      if (one.empty() || ParentPath(one) != ParentPath(path) || ++count > kMostOffered) continue;
+      names += (names.empty() ? "; there is " : ", ") + one;
+    }
+    return names;
+  }
+
   [[nodiscard]] bool HoldsLevels(const std::string& path) const {
     return std::any_of(levels_.begin(), levels_.end(),
                        [&](const std::string& level) { return IsAtOrBelow(level, path); });
@@ -123,7 +147,8 @@ class MemberWalk {
   const std::set<std::string>& excluded_;
   std::set<std::string> met_;  // of these
   std::size_t visited_ = 0;
-  std::set<std::string> levels_;  // the directories of levels of pyramids
+  std::vector<std::string> visited_paths_;  // where something is excluded
+  std::set<std::string> levels_;            // the directories of levels of pyramids
   DatasetMembers found_;
 };
 

@@ -28,19 +28,27 @@ struct FileDirectory {
   bool has_documents = false;
 };
 
+// A dataset that is not copied, since it cannot be read here, or said in the format of the copy.
+struct SkippedMember {
+  std::string path;
+  Error reason;  // names it
+};
+
 struct DatasetMembers {
   std::vector<DatasetMember> datasets;  // arrays and pyramids, each before those below it
   std::vector<DatasetMember> groups;    // that have documents
   std::vector<FileDirectory> files;
+  std::vector<SkippedMember> skipped;  // none of the above, with all that lies below
 };
 
 // All below the root: what lies in a group, and what lies in a pyramid beside its levels. The
 // directories of arrays and levels are not searched. Empty where there is no dataset. `catalog`:
 // null where the store lists. A store that does not has a dataset at its root, what the metadata of
-// a pyramid mention (the labels of OME-Zarr need no mention), and no files. Fails, naming document
-// and field, where one cannot be read, and with kResourceExhausted where there are more directories
-// than any tree has. What is at or below the paths `excluded` is left out; each of them has to be a
-// directory that would be searched else (kNotFound).
+// a pyramid mention (the labels of OME-Zarr need no mention), and no files. What is not supported
+// is skipped, unless it is the root. Fails, naming document and field, where one cannot be read,
+// and with kResourceExhausted where there are more directories than any tree has. What is at or
+// below the paths `excluded` is left out; each of them has to be a directory that would be searched
+// else (kNotFound).
 Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog,
                                    const std::set<std::string>& excluded = {});
 

@@ -1,5 +1,6 @@
 #include "store/copy/opened_dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "store/object/key.h"
@@ -15,7 +16,40 @@ Status OpenedDataset::OpenStore(const VolumeOptions& options) {
   return {};
 }
 
+void OpenedDataset::LeaveOut(const std::string& path, Error reason) {
+  std::erase_if(members_.datasets, [&](const DatasetMember& one) { return one.path == path; });
+  members_.skipped.push_back({path, std::move(reason)});
+}
+
+// " holds 2 datasets (image, labels)": of a directory without a document.
+std::string OpenedDataset::DatasetsInRoot() const {
+  constexpr std::size_t kMostLookedAt = 32, kMostInMessage = 3;
+  std::vector<std::string> names;
+  std::size_t looked_at = 0;
+  if (!store_->capabilities().lists) return "";
+  const Status listed = store_->List("", CallerDeadline(), [&](const ListEntry& entry) {
+    if (entry.kind == ObjectInfo::Kind::kDirectory) names.emplace_back(entry.name);
+    return ++looked_at < kMostLookedAt;
+  });
+  std::erase_if(names, [&](const std::string& name) {
+    const auto found = ReadViewSource(*store_, name, nullptr);
+    return !found || !*found;
+  });
+  if (!listed || names.empty()) return "";
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostInMessage); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kMostInMessage) text += ", …";
+  return " holds " + std::to_string(names.size()) +
+         (names.size() == 1 ? " dataset (" : " datasets (") + text + ")";
+}
+
 tl::unexpected<Error> OpenedDataset::Missing(const std::string& path, bool is_group) const {
+  if (const std::string held = path.empty() && !is_group ? DatasetsInRoot() : ""; !held.empty()) {
+    return Fail(ErrorCode::kNotFound, store_->Describe("") + held + "; name one of them");
+  }
   return Fail(ErrorCode::kNotFound,
               store_->Describe(path) +
                   ": expected an array, a precomputed volume or a multiscale group; " +
@@ -30,6 +64,9 @@ Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const Co
   UNSHARD_RETURN_IF_ERROR(opened.OpenStore(options));
   UNSHARD_ASSIGN_OR_RETURN(opened.members_,
                            FindMembers(*opened.store_, opened.catalog_.get(), excluded));
+  if (opened.datasets().empty() && !opened.members_.skipped.empty()) {
+    return tl::unexpected<Error>(opened.members_.skipped.front().reason);
+  }
   if (opened.datasets().empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto root,
                              ReadViewSource(*opened.store_, "", opened.catalog_.get()));

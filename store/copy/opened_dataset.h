@@ -20,8 +20,8 @@ namespace unshard {
 class OpenedDataset {
  public:
   // Opens the dataset at `options.source` and those beside its levels or, where that is a group,
-  // all in it, but for what FindMembers leaves out. Fails, naming it, where no array or pyramid is
-  // there.
+  // all in it, but for what FindMembers leaves out or skips. Fails, naming it, where no array or
+  // pyramid is there, and with the reason where all are skipped.
   static Result<OpenedDataset> Open(const VolumeOptions& options, const CopyLimits& limits,
                                     const std::set<std::string>& excluded = {});
   // Opens the datasets at these paths below `options.source`, and no others. Fails, naming the
@@ -40,6 +40,8 @@ class OpenedDataset {
   [[nodiscard]] bool is_single() const {
     return datasets().size() == 1 && datasets().front().path.empty();
   }
+  // Datasets at `path` and below become members().skipped. Requires: others are left.
+  void LeaveOut(const std::string& path, Error reason);
   // The keys of all documents that were read.
   [[nodiscard]] std::vector<std::string> Documents() const;
   [[nodiscard]] std::string Describe() const { return store_->Describe(""); }
@@ -51,6 +53,7 @@ class OpenedDataset {
   Status OpenStore(const VolumeOptions& options);
   void OpenTrees(const CopyLimits& limits);
   [[nodiscard]] tl::unexpected<Error> Missing(const std::string& path, bool is_group) const;
+  [[nodiscard]] std::string DatasetsInRoot() const;
 
   SourceParts parts_;
   std::shared_ptr<ObjectStore> store_;

@@ -21,11 +21,13 @@ class PlainCopy {
     std::shared_ptr<CopyCounters> counters;
     // Whether the array had no chunk when the copy began: none is looked for.
     bool was_empty = false;
+    bool removes = false;  // chunks that the source lacks
   };
   PlainCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
 
   // Chunks that are there, of their size where that is known, and written no earlier than what they
-  // are made from, are kept; those that the source lacks are removed. Fails naming the chunk.
+  // are made from, are kept. Those that the source lacks are counted, and removed where `removes`
+  // says so. Fails naming the chunk.
   Status Run(const CopyTask& task);
   // Once after all tasks.
   Status Finish() { return parts_.files->Finish(); }

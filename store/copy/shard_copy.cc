@@ -91,7 +91,8 @@ class MakersTurn {
 
 struct ShardCopy::Present {
   std::optional<ShardObject> object;  // as it is indexed
-  std::vector<StoredChunk> chunks;
+  std::vector<StoredChunk> chunks;    // that are planned as well
+  std::vector<StoredChunk> extra;     // that the source lacks
   bool missing = true;
   timespec modified{};
 };
@@ -101,8 +102,8 @@ ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
       limits_(limits),
       publisher_(parts_.replacer, PublishingWithin(limits)) {}
 
-Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task,
-                                                  const std::string& key) const {
+Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task, const std::string& key,
+                                                  const ChunkPlan& plan) const {
   const ShardFormat& format = parts_.maker->to().tree->shards().format();
   UNSHARD_ASSIGN_OR_RETURN(auto opened,
                            parts_.store->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
@@ -111,15 +112,28 @@ Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task,
   if (opened.version) present.modified = opened.version->info().modified;
   const ShardObject object(parts_.store->Describe(key), std::move(opened.version));
   UNSHARD_ASSIGN_OR_RETURN(present.object, object.Decoded(format, limits_.whole_shard_bytes));
-  UNSHARD_ASSIGN_OR_RETURN(ShardIndex index,
-                           present.object->ReadIndex(format, task.shard, limits_.index_bytes));
-  present.chunks = std::move(index.chunks);
+  auto index = present.object->ReadIndex(format, task.shard, limits_.index_bytes);
+  if (!index) {
+    Error error = std::move(index).error();
+    if (error.code == ErrorCode::kDataLoss) {
+      error.message += "; remove this shard of the destination, and copy again";
+    }
+    return tl::unexpected<Error>(std::move(error));
+  }
+  std::size_t next = 0;
+  for (const StoredChunk& chunk : index->chunks) {
+    while (next < plan.made.size() && PlaceOf(plan.made[next].slot) < PlaceOf(chunk)) ++next;
+    const bool is_planned =
+        next < plan.made.size() && PlaceOf(plan.made[next].slot) == PlaceOf(chunk);
+    (is_planned ? present.chunks : present.extra).push_back(chunk);
+  }
   return present;
 }
 
 // Step 1.
 Result<bool> ShardCopy::Holds(const Present& present, const ChunkPlan& plan) const {
   if (present.missing || present.chunks.size() != plan.made.size()) return false;
+  if (parts_.removes && !present.extra.empty()) return false;
   for (std::size_t i = 0; i < plan.made.size(); ++i) {
     const StoredChunk& chunk = present.chunks[i];
     if (PlaceOf(chunk) != PlaceOf(plan.made[i].slot) || chunk.range == kDamagedRange) return false;
@@ -140,7 +154,8 @@ Status ShardCopy::Run(const CopyTask& task) {
   const ShardedTree& tree = *parts_.maker->to().tree;
   const std::string key = JoinPath(tree.directory(), tree.shards().keys().Key(task.shard));
   UNSHARD_ASSIGN_OR_RETURN(const ChunkPlan plan, parts_.maker->Plan(task.slots));
-  UNSHARD_ASSIGN_OR_RETURN(const Present present, ReadPresent(task, key));
+  UNSHARD_ASSIGN_OR_RETURN(const Present present, ReadPresent(task, key, plan));
+  CountExtra(present);
   if (present.missing && plan.made.empty()) return {};
   UNSHARD_ASSIGN_OR_RETURN(const bool holds, Holds(present, plan));
   if (holds) return Keep(key, plan.made.size());
@@ -149,6 +164,11 @@ Status ShardCopy::Run(const CopyTask& task) {
     sized = parts_.maker->SizeOf(plan, i).has_value();
   }
   return sized ? CopyStored(task, key, plan, present) : CopyMade(task, key, plan, present);
+}
+
+void ShardCopy::CountExtra(const Present& present) const {
+  CopyCounters& counters = *parts_.counters;
+  (parts_.removes ? counters.removed_chunks : counters.extra_chunks) += present.extra.size();
 }
 
 // A copy that was killed right after it had replaced the shard has left its lock file.
@@ -208,7 +228,8 @@ Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const C
     UNSHARD_ASSIGN_OR_RETURN(changes, MakeAll(plan, staged));
   }
   if (present.missing && changes.empty()) return {};
-  bool same = !present.missing && changes.size() == present.chunks.size();
+  bool same = !present.missing && changes.size() == present.chunks.size() &&
+              !(parts_.removes && !present.extra.empty());
   for (std::size_t i = 0; same && i < changes.size(); ++i) {
     const StoredChunk& there = present.chunks[i];
     same = PlaceOf(there) == PlaceOf(changes[i]) && there.range.size == changes[i].size;
@@ -228,16 +249,20 @@ Status ShardCopy::Publish(const CopyTask& task, const std::string& key,
   std::uint64_t bytes = 0;
   for (const ShardChange& change : changes) bytes += change.size;
   std::size_t next = 0;
-  for (const StoredChunk& chunk : present.chunks) {
-    while (next < put && PlaceOf(changes[next]) < PlaceOf(chunk)) ++next;
-    if (next < put && PlaceOf(changes[next]) == PlaceOf(chunk)) continue;
+  const auto remove = [&changes](const StoredChunk& chunk) {
     ShardChange removal;
     removal.page = chunk.page;
     removal.slot = chunk.slot;
     removal.removed = true;
     removal.expected.unknown = true;
     changes.push_back(std::move(removal));
+  };
+  // What the source has, with nothing but the fill value, is not stored.
+  for (const StoredChunk& chunk : present.chunks) {
+    while (next < put && PlaceOf(changes[next]) < PlaceOf(chunk)) ++next;
+    if (next == put || PlaceOf(changes[next]) != PlaceOf(chunk)) remove(chunk);
   }
+  if (parts_.removes) std::ranges::for_each(present.extra, remove);
   PublishRequest request;
   request.object.key = key;
   if (auto pair = shards.keys().ObsoletePair(task.shard)) {

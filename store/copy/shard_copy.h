@@ -3,13 +3,14 @@
 //   1. Plan which chunks the shard will have, and read the index of what is there already. Where
 //      that has these chunks, of these sizes as far as they are known, and was written no earlier
 //      than what they are made from, compare the first and the last one, byte by byte: a shard that
-//      passes is kept.
+//      passes is kept. Chunks that the source lacks are counted, and looked at no further, unless
+//      they are to be removed.
 //   2. Where stored bytes are copied, their sizes are known: publish the shard, reading and
 //      checking its chunks as they are written. Else make all chunks first, since only then it is
 //      known which have nothing but the fill value, and publish the shard unless it is that
 //      already.
 //   3. The shard is published whole (store/publish/publisher.h), with its index read back. Chunks
-//      that the source lacks are removed from it.
+//      that the source lacks stay in it, or are removed where `removes` says so.
 #pragma once
 
 #include <memory>
@@ -38,6 +39,7 @@ class ShardCopy {
     std::shared_ptr<CopyCounters> counters;
     // Shared by all workers, and held while a shard is made: begins at limits.makers.
     std::shared_ptr<std::counting_semaphore<>> making;
+    bool removes = false;  // chunks that the source lacks
   };
   ShardCopy(Parts parts, const CopyLimits& limits);
 
@@ -46,7 +48,8 @@ class ShardCopy {
 
  private:
   struct Present;  // the shard that is there
-  Result<Present> ReadPresent(const CopyTask& task, const std::string& key) const;
+  Result<Present> ReadPresent(const CopyTask& task, const std::string& key,
+                              const ChunkPlan& plan) const;
   Result<bool> Holds(const Present& present, const ChunkPlan& plan) const;
   Status CopyStored(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
                     const Present& present);
@@ -56,6 +59,7 @@ class ShardCopy {
   Status Publish(const CopyTask& task, const std::string& key, std::vector<ShardChange> changes,
                  const Present& present);
   Status Keep(const std::string& key, std::size_t chunks);
+  void CountExtra(const Present& present) const;
 
   const Parts parts_;
   const CopyLimits limits_;

@@ -71,7 +71,7 @@ def create(path, form, schema):
         assert done.stderr == ""
         assert os.listdir(path) == [DOCUMENTS[form]]
         return json.loads((path / DOCUMENTS[form]).read_text())
-    assert done.returncode == 1 and done.stderr.startswith("unshard: "), done.stderr
+    assert done.returncode == 2 and done.stderr.startswith("unshard: --"), done.stderr
     assert done.stderr.count("\n") == 1
     assert not path.exists(), "a failure leaves nothing"
     return None
@@ -435,11 +435,11 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "zarr4"], "--format: expected precomputed, zarr3, zarr2 or n5"),
     ([], "--format: expected precomputed, zarr3, zarr2 or n5, or --like SOURCE"),
     (["--format", "zarr3", "--shape", "4,x"], "--shape: expected whole numbers"),
-    (["--format", "zarr3", "--shape", "4"], "dtype is missing"),
-    (["--format", "zarr3", "--dtype", "uint8"], "domain is missing"),
+    (["--format", "zarr3", "--shape", "4"], "--dtype: missing"),
+    (["--format", "zarr3", "--dtype", "uint8"], "--shape: missing"),
     (["--format", "zarr3", "--shape", "4,99999999999999999999"],
      '--shape: expected numbers below 2^63, found "99999999999999999999"'),
-    (["--format", "zarr3", "--schema", "{"], "schema: line 1"),
+    (["--format", "zarr3", "--schema", "{"], "--schema: line 1"),
     (["--format", "zarr3", "--schema", "no/such.json"],
      '--schema: expected a file, or a JSON object, found "no/such.json"'),
     (["--format", "zarr2", "--shape", "4", "--dtype", "uint8", "--shard", "4"],
@@ -451,9 +451,9 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--factor", "2"],
      "--factor: expected --scales as well"),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "2,2"],
-     "factors: expected one for each of the 1 dimensions"),
+     "--factor 2,2: expected one number for each of the 1 dimensions of --shape"),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "0"],
-     "factors: expected numbers from 1 on, found 0"),
+     "--factor 0: expected numbers from 1 on, found 0"),
     (["--format", "precomputed", "--shape", "4,4,4", "--dtype", "uint8", "--resolution", "8,0,8"],
      '--resolution: expected numbers above 0, found "0"'),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--resolution", "-2 um"],
@@ -465,18 +465,18 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
 ], ids=str)
 def test_messages_name_the_option(work, arguments, expected):
     done = run("create", work / "new", *arguments)
-    assert done.returncode == 1 and expected in done.stderr, done.stderr
+    assert done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert not (work / "new").exists()
 
 
 def test_messages_name_the_file_of_a_schema(work):
     path = work / "schema.json"
-    for text, field in [('{"dtype": "uint8", "fill_value": 300}', "schema: fill_value: expected"),
-                        ('{"dtype": "uint8", "chunk": 1}', "schema: chunk: expected no such member"),
-                        ("[1]", "schema: document: expected an object"), ("", "schema: line 1")]:
+    for text, field in [('{"dtype": "uint8", "fill_value": 300}', "fill_value: expected"),
+                        ('{"dtype": "uint8", "chunk": 1}', "chunk: expected no such member"),
+                        ("[1]", "document: expected an object"), ("", "line 1")]:
         path.write_text(text)
         done = run("create", work / "new", "--format", "zarr3", "--shape", "4", "--schema", path)
-        assert done.returncode == 1 and f"{path}: {field}" in done.stderr, done.stderr
+        assert done.returncode == 2 and f"--schema {path}: {field}" in done.stderr, done.stderr
         assert not (work / "new").exists()
 
 

@@ -136,8 +136,9 @@ TEST(ChunkShapes, TwoHardExtentsThatDoNotFitAreRefused) {
   const auto shapes = ChooseChunkShapes(layout.read_chunk, layout.write_chunk, Bounded({100}));
   ASSERT_FALSE(shapes);
   EXPECT_EQ(shapes.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(shapes.error().message.find("write chunks of 10 are not a multiple of read chunks of 7"),
-            std::string::npos)
+  EXPECT_NE(
+      shapes.error().message.find("write chunks of 10 are not a multiple of read chunks of 7"),
+      std::string::npos)
       << shapes.error().message;
 }
 

@@ -1,0 +1,160 @@
+#include "fs/cli/copy_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "codec/core/text.h"
+#include "codec/json/parser.h"
+#include "codec/pyramid/array_documents.h"
+#include "codec/voxel/data_type.h"
+#include "fs/common/readable.h"
+#include "store/source/source.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kMostShown = 12;
+
+// Counts of large grids stay at the largest number.
+std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return b != 0 && a > kMost / b ? kMost : a * b;
+}
+
+std::uint64_t BoxesIn(const std::vector<std::uint64_t>& shape,
+                      const std::vector<std::uint64_t>& box) {
+  std::uint64_t count = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    count = Times(count, shape[i] / box[i] + (shape[i] % box[i] != 0 ? 1 : 0));
+  }
+  return count;
+}
+
+std::uint64_t ChunksOf(const ArrayMetadata& array) {
+  return BoxesIn(array.shape, array.chunk_shape);
+}
+
+bool IsSharded(const ArrayMetadata& array) {
+  return array.shard_shape.has_value() || array.sharding.is_object();
+}
+
+// At most: of volumes shards may be empty.
+std::uint64_t FilesOf(const ArrayMetadata& array) {
+  if (array.shard_shape) return BoxesIn(array.shape, *array.shard_shape);
+  const JsonValue* bits = array.sharding.is_object() ? array.sharding.Find("shard_bits") : nullptr;
+  if (bits == nullptr) return ChunksOf(array);
+  const auto number = ParseNumber<unsigned>(bits->text());
+  const std::uint64_t shards = number && *number < 63 ? std::uint64_t{1} << *number : 0;
+  return shards == 0 ? ChunksOf(array) : std::min(shards, ChunksOf(array));
+}
+
+std::uint64_t VoxelBytesOf(const ArrayMetadata& array) {
+  std::uint64_t bytes = array.data_type.size;
+  for (const std::uint64_t extent : array.shape) bytes = Times(bytes, extent);
+  return bytes;
+}
+
+std::string CodecText(const ArrayMetadata& array) {
+  if (!array.codec) return "";
+  constexpr std::string_view kPrefix = "numcodecs.";
+  const ChunkEncoding& encoding = array.codec->encoding();
+  std::string text = encoding.items == "raw" && !encoding.steps.empty() ? "" : encoding.items;
+  for (const ChunkEncoding::Step& step : encoding.steps) {
+    const std::string name =
+        step.name.starts_with(kPrefix) ? step.name.substr(kPrefix.size()) : step.name;
+    text += (text.empty() ? "" : ", ") + name;
+    for (const char* level : {"level", "clevel"}) {
+      const JsonValue* value =
+          step.configuration.is_object() ? step.configuration.Find(level) : nullptr;
+      if (value != nullptr && value->is_number()) text += " " + value->text();
+    }
+  }
+  if (TextOf(array.sharding, "data_encoding") == "gzip") text += ", gzip in the shards";
+  return text;
+}
+
+// As the format lists it.
+std::string ShapeIn(const ArrayMetadata& array, std::vector<std::uint64_t> shape) {
+  if (ListsFastestAxisFirst(array.dialect)) std::reverse(shape.begin(), shape.end());
+  return ShapeText(shape);
+}
+
+std::string FreeText(const std::string& destination) {
+  if (IsUrl(destination)) return "";
+  std::error_code failed;
+  std::filesystem::path path = std::filesystem::absolute(destination, failed);
+  while (path.has_relative_path() && !std::filesystem::exists(path, failed)) {
+    path = path.parent_path();
+  }
+  const auto space = std::filesystem::space(path, failed);
+  return failed ? "" : "; " + ReadableBytes(space.available) + " are free there";
+}
+
+}  // namespace
+
+Result<std::vector<PlannedArray>> PlannedIn(const std::vector<NewDocument>& documents) {
+  std::vector<PlannedArray> arrays;
+  const auto read = [](const std::string& name,
+                       const JsonValue& document) -> Result<std::vector<ArrayMetadata>> {
+    if (name == "info" && document.Find("scales") != nullptr) return ReadScales(document);
+    const bool zarr3 = name == "zarr.json" && TextOf(document, "node_type") == "array";
+    const bool n5 = name == "attributes.json" && document.Find("dimensions") != nullptr;
+    if (!zarr3 && !n5 && name != ".zarray") return std::vector<ArrayMetadata>();
+    const ArrayDialect dialect = zarr3 ? ArrayDialect::kZarr3
+                                 : n5  ? ArrayDialect::kN5
+                                       : ArrayDialect::kZarr2;
+    UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ReadArray(dialect, document, JsonValue()));
+    return std::vector<ArrayMetadata>{std::move(array)};
+  };
+  for (const NewDocument& one : documents) {
+    const std::size_t slash = one.path.rfind('/');
+    const std::string name = slash == one.path.npos ? one.path : one.path.substr(slash + 1);
+    const std::string directory = slash == one.path.npos ? "" : one.path.substr(0, slash);
+    const auto document = ParseJson(one.text);
+    if (!document) return Forward(document.error(), one.path);
+    auto found = read(name, *document);
+    if (!found) return Forward(std::move(found).error(), one.path);
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      const std::string scale = name == "info" ? "scale " + std::to_string(i) : "";
+      const std::string between = directory.empty() || scale.empty() ? "" : ", ";
+      arrays.push_back({directory + between + scale, std::nullopt, std::move((*found)[i])});
+    }
+  }
+  return arrays;
+}
+
+std::string StorageText(const ArrayMetadata& array) {
+  std::string text =
+      std::string(DialectName(array.dialect)) + ", chunks " + ShapeIn(array, array.chunk_shape);
+  if (array.shard_shape) text += ", shards " + ShapeIn(array, *array.shard_shape);
+  if (!array.shard_shape && IsSharded(array)) {
+    text += ", at most " + Counted(FilesOf(array), "shard");
+  }
+  const std::string codec = CodecText(array);
+  return text + (codec.empty() ? "" : ", " + codec);
+}
+
+std::string PlanText(const std::vector<PlannedArray>& arrays, const std::string& destination) {
+  std::string text;
+  std::uint64_t chunks = 0, files = 0, bytes = 0;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const ArrayMetadata& to = arrays[i].to;
+    chunks += ChunksOf(to);
+    files += FilesOf(to);
+    bytes += VoxelBytesOf(to);
+    if (i >= kMostShown) continue;
+    text += (arrays[i].path.empty() ? destination : arrays[i].path) + ": " +
+            DataTypeName(to.data_type) + " " + ShapeIn(to, to.shape) + "\n";
+    if (arrays[i].from) text += "  from " + StorageText(*arrays[i].from) + "\n";
+    text += "  to   " + StorageText(to) + "\n";
+  }
+  if (arrays.size() > kMostShown) {
+    text += "and " + Counted(arrays.size() - kMostShown, "array") + " more\n";
+  }
+  return text + "at most " + Counted(chunks, "chunk") + " in " + Counted(files, "file") + ", of " +
+         ReadableBytes(bytes) + " of voxels before compression" + FreeText(destination) + "\n";
+}
+
+}  // namespace unshard

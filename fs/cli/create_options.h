@@ -1,0 +1,49 @@
+// The options of `unshard create` as a TensorStore Schema, and its failures in their words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codec/array/array_metadata.h"
+#include "codec/core/error.h"
+#include "codec/schema/new_dataset.h"
+#include "codec/schema/schema.h"
+
+namespace unshard {
+
+// The arguments as they were given; empty: not given.
+struct CreateCommand {
+  std::string destination;
+  std::string format;
+  std::string schema;  // a file that exists, or JSON
+  std::string like;
+  std::vector<std::string> shape;
+  std::vector<std::string> offset;
+  std::string dtype;
+  std::vector<std::string> chunk;
+  std::vector<std::string> shard;  // extents; or "auto", or a size in bytes, alone
+  std::string codec;
+  std::string fill;
+  std::vector<std::string> axes;
+  std::vector<std::string> resolution;
+  std::size_t scales = 1;
+  std::vector<std::string> factors;  // "2,2,1", one a step
+
+  // The size of a voxel, for shards that are given in bytes; 0: that of `dtype`.
+  std::uint64_t item_size = 0;
+};
+
+// "--shape: why": an option that is wrong.
+tl::unexpected<Error> WrongOption(const std::string& option, const std::string& why);
+
+// All of these fail with kInvalidArgument, naming the option as it was typed.
+Result<ArrayDialect> FormatOf(const std::string& name);
+// What --schema and the other options constrain.
+Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format);
+Result<NewScales> ScalesOf(const CreateCommand& command, ArrayDialect format);
+// A failure of codec/schema, which names members of schemas, in the words of the options.
+tl::unexpected<Error> InWordsOfOptions(const CreateCommand& command, Error error);
+
+}  // namespace unshard

@@ -1,0 +1,241 @@
+"""`unshard copy`: what it removes, what it makes, what it says, and what it leaves alone."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from judging import tree
+
+
+@pytest.fixture
+def copy(unshard_binary):
+    def run(*arguments, code=0, quiet=True):
+        done = subprocess.run([unshard_binary, "copy", *(["-q"] if quiet else []), *map(str, arguments)],
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+    return run
+
+
+@pytest.fixture
+def create(unshard_binary):
+    def run(*arguments, code=0):
+        done = subprocess.run([unshard_binary, "create", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=60)
+        assert done.returncode == code, done.stderr
+        return done
+    return run
+
+
+def array(path, shard=None, codec="zstd", shape=(16, 32, 32), chunk=(8, 8, 8), dtype="uint16"):
+    import tensorstore as ts
+
+    inner = [{"name": "bytes", "configuration": {"endian": "little"}}]
+    inner += [{"name": codec}] if codec != "raw" else []
+    layout = {"read_chunk": {"shape": [*chunk]}, "write_chunk": {"shape": [*(shard or chunk)]}}
+    return ts.open({"driver": "zarr3", "kvstore": f"file://{path}/", "create": True, "schema": {
+        "dtype": dtype, "domain": {"shape": [*shape]}, "chunk_layout": layout,
+        "codec": {"driver": "zarr3", "codecs": inner}}}).result()
+
+
+def filled(path, seed=1, **options):
+    made = array(path, **options)
+    voxels = np.random.default_rng(seed).integers(1, 250, size=made.shape).astype("uint16")
+    made[...] = voxels
+    return voxels
+
+
+def read(path):
+    import tensorstore as ts
+
+    return ts.open({"driver": "zarr3", "kvstore": f"file://{path}/"}, open=True).result().read().result()
+
+
+def states(root):
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in root.rglob("*")}
+
+
+SHARDS = pytest.mark.parametrize("shard", [None, (16, 16, 16)], ids=["unsharded", "sharded"])
+
+
+@SHARDS
+def test_swapped_arguments_remove_nothing(shard, copy, create, work):
+    voxels = filled(work / "full", shard=shard)
+    create(work / "empty", "--like", work / "full")
+    before = states(work / "full")
+    said = copy(work / "empty", work / "full").stdout
+    assert said == "32 chunks of the destination that the source lacks: kept; --delete removes them\n"
+    assert states(work / "full") == before and (read(work / "full") == voxels).all()
+    said = copy(work / "empty", work / "full", "--verify", code=1).stderr
+    assert "the source has no such chunk; `unshard copy --delete` removes it" in said
+    assert copy(work / "empty", work / "full", "--delete").stdout == \
+        "32 chunks of the destination that the source lacks: removed\n"
+    assert (read(work / "full") == 0).all()
+    copy(work / "empty", work / "full", "--verify")
+
+
+@SHARDS
+@pytest.mark.parametrize("delete", [False, True])
+def test_only_chunks_that_the_source_lacks_are_left(shard, delete, copy, work):
+    """Chunks that the source has are written over them, also those of nothing but the fill value."""
+    voxels = filled(work / "from", shard=shard)
+    copy(work / "from", work / "to")
+    source = array(work / "other", shard=shard)
+    source[:8, :8, :8] = 7
+    source[:8, 8:16, :8] = voxels[:8, 8:16, :8]
+    wanted = np.zeros_like(voxels) if delete else voxels.copy()
+    wanted[:8, :8, :8] = 7
+    wanted[:8, 8:16, :8] = voxels[:8, 8:16, :8]
+    said = copy(work / "other", work / "to", *(["--delete"] if delete else [])).stdout
+    assert said.startswith("30 chunks of the destination that the source lacks: "
+                           + ("removed" if delete else "kept"))
+    assert (read(work / "to") == wanted).all()
+
+
+def test_a_chunk_that_became_the_fill_value_is_copied(copy, work):
+    filled(work / "from", codec="raw")
+    copy(work / "from", work / "to")
+    chunk = work / "from/c/0/0/0"
+    chunk.write_bytes(bytes(chunk.stat().st_size))
+    copy(work / "from", work / "to")
+    assert (read(work / "to")[:8, :8, :8] == 0).all()
+
+
+@SHARDS
+def test_verification_alone_writes_nothing(shard, copy, work):
+    filled(work / "from", shard=shard)
+    copy(work / "from", work / "to")
+    victim = sorted(path for path in (work / "to/c").rglob("*") if path.is_file())[-1]
+    victim.unlink()
+    before = states(work / "to")
+    os.chmod(work / "to", 0o555)
+    said = copy(work / "from", work / "to", "--verify", code=1).stderr
+    assert "differs from the source: it is absent; `unshard copy` adds it" in said
+    assert states(work / "to") == before and not victim.exists()
+    os.chmod(work / "to", 0o755)
+    copy(work / "from", work / "to")
+    copy(work / "from", work / "to", "--verify")
+
+
+def test_verification_names_the_shard_and_the_chunk(copy, work):
+    voxels = filled(work / "from", shard=(16, 16, 16), codec="raw")
+    copy(work / "from", work / "to")
+    shard = work / "to/c/0/1/0"
+    data = bytearray(shard.read_bytes())
+    at = data.find(voxels[8:16, 16:24, 8:16].tobytes())
+    data[at] ^= 1
+    shard.write_bytes(data)
+    said = copy(work / "from", work / "to", "--verify", code=1).stderr
+    assert said == (f"unshard: {shard} (shard), chunk c/1/2/1: chunk of the destination: differs from the "
+                    "source: voxel [0, 0, 0] of the chunk; remove this shard, and copy again\n")
+    shard.unlink()
+    copy(work / "from", work / "to")
+    assert (read(work / "to") == voxels).all()
+
+
+def test_a_damaged_chunk_of_a_copy_is_named_with_what_to_do(copy, work):
+    filled(work / "from")
+    copy(work / "from", work / "to")
+    chunk = work / "to/c/1/2/3"
+    chunk.write_bytes(b"x" * 50)
+    said = copy(work / "from", work / "to", "--verify", code=1).stderr
+    assert f"{chunk}: chunk of the destination: " in said
+    assert said.endswith("; remove this file, and copy again\n")
+
+
+@SHARDS
+def test_a_destination_that_is_missing_becomes_like_the_source(shard, copy, work):
+    voxels = filled(work / "from", shard=shard)
+    for name in ("new", "empty"):
+        (work / "empty").mkdir(exist_ok=True)
+        copy(work / "from", work / name, "--verify")
+        assert (read(work / name) == voxels).all()
+        assert (work / name / "zarr.json").read_bytes() == (work / "from/zarr.json").read_bytes()
+
+
+def test_no_directories_are_made_above_a_destination(copy, work):
+    filled(work / "from")
+    said = copy(work / "from", work / "nope/x/y", code=1).stderr
+    assert said == f"unshard: {work}/nope/x/y: the directory {work}/nope/x does not exist; make it first\n"
+    assert not (work / "nope").exists()
+
+
+def test_a_dry_run_writes_nothing_and_every_copy_prints_the_same_plan(copy, work):
+    filled(work / "from", shard=(16, 16, 16))
+    options = [work / "from", work / "to", "--format", "n5", "--codec", "gzip:3"]
+    planned = copy(*options, "--dry-run", quiet=False).stdout
+    assert not (work / "to").exists()
+    assert "from zarr3, chunks [8, 8, 8], shards [16, 16, 16], zstd" in planned
+    assert "to   n5, chunks [8, 8, 8], gzip 3\n" in planned
+    assert re.search(r"at most 32 chunks in 32 files, of 32 kB of voxels .*; [\d.]+ .B are free there", planned)
+    done = copy(*options, quiet=False).stdout
+    assert "to   n5, chunks [8, 8, 8], gzip 3\n" in done and "copied 32 chunks" in done
+    before = states(work / "to")
+    assert "gzip 3" in copy(work / "from", work / "to", "-n", quiet=False).stdout
+    assert states(work / "to") == before
+
+
+@pytest.mark.parametrize("size,shards", [("auto", [16, 32, 32]), ("10kB", [16, 16, 16]), ("1MiB", [16, 32, 32])])
+@pytest.mark.parametrize("format", ["zarr3", "precomputed"])
+def test_shards_of_a_size(size, shards, format, copy, work):
+    voxels = filled(work / "from")
+    copy(work / "from", work / "to", "--format", format, "--shard", size, "--verify")
+    if format == "precomputed":
+        scale = json.loads((work / "to/info").read_text())["scales"][0]
+        bits = scale["sharding"]["preshift_bits"] + scale["sharding"]["minishard_bits"]
+        assert 1 << bits == np.prod([n // 8 for n in shards])
+    else:
+        grid = json.loads((work / "to/zarr.json").read_text())["chunk_grid"]
+        assert grid["configuration"]["chunk_shape"] == shards
+        assert (read(work / "to") == voxels).all()
+
+
+def test_creation_says_what_differs_and_touches_nothing(create, copy, work):
+    create(work / "a", "--format", "zarr3", "--shape", "64,64", "--dtype", "uint8", "--chunk", "32,32")
+    before = states(work / "a")
+    said = create(work / "a", "--format", "zarr3", "--shape", "64,64", "--dtype", "uint16", "--chunk",
+                  "16,16", "--shard", "32,32", code=1).stderr
+    assert ("there is a dataset already (zarr.json), which differs: data type uint8 there, uint16 asked; "
+            "chunks 32,32 there, 16,16 asked; shards none there, 32,32 asked") in said
+    assert said.count("\n") == 1 and states(work / "a") == before
+    filled(work / "from")
+    said = copy(work / "from", work / "a", "--format", "zarr3", "--dry-run", code=1).stderr
+    assert "which differs: data type uint8 there, uint16 asked" in said and states(work / "a") == before
+
+
+def test_copies_that_begin_together_share_the_work(unshard_binary, work):
+    voxels = filled(work / "from", shard=(16, 16, 16))
+    command = [unshard_binary, "copy", "-q", work / "from", work / "to", "--format", "zarr3", "--shard",
+               "16,16,16"]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in running:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    assert (read(work / "to") == voxels).all()
+
+
+def test_what_a_format_cannot_say_is_left_out_and_named(copy, work):
+    import zarr
+
+    root = zarr.create_group(work / "from", zarr_format=3)
+    root.create_array("image", shape=(8, 8), chunks=(4, 4), dtype="uint8")[...] = 5
+    root.create_array("half", shape=(8, 8), chunks=(4, 4), dtype="float16")[...] = 2
+    root.create_array("names", shape=(3,), dtype=str)[...] = np.array(["a", "b", "c"], dtype=object)
+    for options in (["--format", "n5"], ["--format", "zarr3"], []):
+        to = work / "".join(["to", *options])
+        said = copy(work / "from", to, *options).stderr
+        assert f"unshard: not copied: {work}/from/names" in said
+        assert (f"unshard: not copied: {work}/from/half: " in said) == ("n5" in options)
+        assert said.count("\n") == (2 if "n5" in options else 1)
+        assert (to / "image").is_dir() and not (to / "names").exists()
+        # The same again, and compared.
+        assert copy(work / "from", to, *options).stderr == said
+        assert copy(work / "from", to, "--verify").stderr == said
+        shutil.rmtree(to)
+        said = copy(work / "from", to, *options, "--strict", code=1).stderr
+        assert said.startswith(f"unshard: --strict: {work}/from/names") and not to.exists()
