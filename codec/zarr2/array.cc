@@ -63,7 +63,7 @@ class ChainBuilder {
   Status TakeOrder(const JsonCursor& order, std::size_t rank) {
     UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
     if (letter == 'C') return {};
-    chain_.array_steps.push_back({ReversedOrder(rank)});
+    chain_.array_steps.emplace_back().order = ReversedOrder(rank);
     return {};
   }
 
