@@ -194,7 +194,7 @@ Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
 
 Result<OpenFilePtr> PassthroughFile::OpenDocumentHere(const std::shared_ptr<StagedInode>& staged,
                                                       const OpenRequest& request) {
-  UNSHARD_RETURN_IF_ERROR(superblock().staged_files->Reserve(*staged));
+  UNSHARD_RETURN_IF_ERROR(staged->Reserve());
   OpenFilePtr file = superblock().staged_files->Open(staged, id(), request);
   if (!file) return GoneFile();
   const std::lock_guard lock(mutex_);
