@@ -19,9 +19,9 @@ namespace {
 using Chunks = std::map<std::uint64_t, std::string>;
 using Names = std::set<std::uint64_t>;
 
-class CountingLocator final : public ChunkLocator {
+class LookCounter final : public ChunkLocator {
  public:
-  explicit CountingLocator(std::shared_ptr<const ChunkLocator> below) : below_(std::move(below)) {}
+  explicit LookCounter(std::shared_ptr<const ChunkLocator> below) : below_(std::move(below)) {}
   ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
     ++calls;
     return below_->Locate(cell);
@@ -46,7 +46,7 @@ class ChildCollectorTest : public testing::Test {
     const auto memory = std::make_shared<MemoryStore>();
     for (const auto& [key, bytes] : source.Encode(chunks)) memory->Put(key, bytes);
     ZarrShardedArray array = *source.zarr;
-    locator_ = std::make_shared<CountingLocator>(array.locator);
+    locator_ = std::make_shared<LookCounter>(array.locator);
     array.locator = locator_;
     ShardSetOptions options;
     options.ttl_milliseconds = 600'000;
@@ -75,7 +75,7 @@ class ChildCollectorTest : public testing::Test {
   const ChunkTree::DamageVisitor damaged_ = [](const Error& error, auto) {
     ADD_FAILURE() << error.message;
   };
-  std::shared_ptr<CountingLocator> locator_;
+  std::shared_ptr<LookCounter> locator_;
   std::unique_ptr<ShardedTree> tree_;
   std::vector<std::uint64_t> shape_;
   std::uint64_t end_ = 0;
