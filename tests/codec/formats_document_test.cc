@@ -1,4 +1,4 @@
-// Holds every example of codec/FORMATS.md against the code. An example is a fenced block whose
+// Holds every example of codec/docs against the code. An example is a fenced block whose
 // fence names a kind; "#" begins a remark in all kinds but JSON.
 #include <gtest/gtest.h>
 
@@ -44,23 +44,29 @@ using Numbers = std::vector<std::uint64_t>;
 struct Example {
   std::string kind;
   std::string text;
-  int line = 0;  // of its fence
+  std::string place;  // of its fence: page and line
 };
 
-std::vector<Example> ReadExamples() {
-  std::ifstream file(SourceFolder() + "/codec/FORMATS.md");
-  EXPECT_TRUE(file);
-  std::vector<Example> examples;
+void ReadExamples(const std::string& page, std::vector<Example>& examples) {
+  std::ifstream file(SourceFolder() + "/codec/docs/" + page);
+  EXPECT_TRUE(file) << page;
   bool inside = false;
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.rfind("```", 0) == 0) {
       inside = !inside;
-      if (inside) examples.push_back({line.substr(3), "", number});
+      if (inside) examples.push_back({line.substr(3), "", page + ":" + std::to_string(number)});
     } else if (inside) {
       examples.back().text += line + '\n';
     }
+  }
+}
+
+std::vector<Example> ReadExamples() {
+  std::vector<Example> examples;
+  for (const char* page : {"precomputed.md", "zarr.md", "views.md", "writing.md", "sizes.md"}) {
+    ReadExamples(page, examples);
   }
   return examples;
 }
@@ -481,7 +487,7 @@ TEST(FormatsDocument, EveryExampleIsWhatTheCodeDoes) {
   std::set<std::string> seen;
   for (const Example& example : ReadExamples()) {
     if (example.kind.rfind("json", 0) == 0) continue;
-    SCOPED_TRACE("codec/FORMATS.md:" + std::to_string(example.line));
+    SCOPED_TRACE(example.place);
     ASSERT_EQ(Checks().count(example.kind), 1U) << "no check of the kind " << example.kind;
     ASSERT_FALSE(Lines(example).empty());
     Checks().at(example.kind)(example);
@@ -496,7 +502,7 @@ TEST(FormatsDocument, MetadataAreShownAsItSays) {
   for (std::size_t i = 0; i + 1 < examples.size(); ++i) {
     const Example& sharded = examples[i];
     if (sharded.kind.rfind("json sharded ", 0) != 0) continue;
-    SCOPED_TRACE("codec/FORMATS.md:" + std::to_string(sharded.line));
+    SCOPED_TRACE(sharded.place);
     EXPECT_EQ(examples[i + 1].kind, "json un" + sharded.kind.substr(5));
     EXPECT_EQ(OnOneLine(Unsharded(sharded.kind, sharded.text)), OnOneLine(examples[i + 1].text));
     seen.insert(sharded.kind);

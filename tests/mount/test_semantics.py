@@ -1,4 +1,4 @@
-"""Runs the examples of fs/SEMANTICS.md, in order, in one shell, and compares what they print.
+"""Runs the examples of fs/SEMANTICS.md and fs/docs, in order, in one shell, and compares what they print.
 
 An example is a block fenced as ```console. A line that begins with "$ " is a command, "> " carries
 it on, the lines below it are what it prints (standard error included). In those, "…" stands for
@@ -22,7 +22,14 @@ import pytest
 from mount_data import MISSING, neuroglancer_shard, zarr_shard
 from mounting import mounted_at
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "fs" / "SEMANTICS.md"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "fs"
+# In the order in which their examples run: the first ones see a read-only mount.
+DOCUMENTS = [FOLDER / "SEMANTICS.md",
+             *(FOLDER / "docs" / f"{name}.md" for name in (
+                 "views", "reading", "remote", "buckets", "limits", "writing", "spool", "copy"))]
+# No example: what they say needs a service, or is a list of what is not done.
+WITHOUT_EXAMPLES = {"Writing to S3 and GCS", "Limits of writing", "Limits of sources"}
+MOST_WORDS = 3000
 COMMAND_SECONDS = 60
 END = "--- end of the output ---"
 RAW = {"name": "bytes", "configuration": {"endian": "little"}}
@@ -193,18 +200,31 @@ def shell(work, unshard_binary):
 
 def test_every_example_prints_what_the_document_says(shell, work):
     faults = []
-    for number, command, expected in examples(DOCUMENT.read_text()):
-        printed = shell.run(command)
-        if not matches(expected, printed):
-            faults.append("\n".join([f"SEMANTICS.md:{number}: $ {command}", *printed]))
+    for document in DOCUMENTS:
+        for number, command, expected in examples(document.read_text()):
+            printed = shell.run(command)
+            if not matches(expected, printed):
+                faults.append("\n".join([f"{document.name}:{number}: $ {command}", *printed]))
     assert not faults, "\n\n".join(faults)
     assert not mounts_below(work), "the examples leave something mounted"
 
 
-def test_the_document_has_examples_in_each_section():
-    sections = re.split(r"^## ", DOCUMENT.read_text(), flags=re.MULTILINE)[1:]
-    without = [text.split("\n", 1)[0] for text in sections if "```console" not in text]
-    assert without == []
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.stem)
+def test_a_page_is_short_and_has_an_example_in_each_section(document):
+    text = document.read_text()
+    assert len(text.split()) <= MOST_WORDS
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    without = {section.split("\n", 1)[0] for section in sections if "```console" not in section}
+    assert without <= WITHOUT_EXAMPLES
+
+
+def test_links_lead_to_headings_that_exist():
+    for document in [*DOCUMENTS, FOLDER / "docs/options.md"]:
+        for name, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", document.read_text()):
+            page = (document.parent / name).resolve() if name else document
+            headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
+            anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{document.name}: {name}#{anchor}"
 
 
 def test_examples_are_read_as_described_and_judged_strictly():
