@@ -355,10 +355,10 @@ void CheckArrayChunk(const Example& example) {
   const ByteVector chunk = Dump(lines);
   const auto decoded = (*codec)->Decode(chunk, shape);
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(decoded->bytes, voxels.bytes) << "line " << example.line;
+  EXPECT_EQ(decoded->bytes, voxels.bytes) << example.place;
   const auto encoded = (*codec)->Encode(voxels);
   ASSERT_TRUE(encoded) << encoded.error().message;
-  EXPECT_EQ(*encoded, chunk) << "line " << example.line;
+  EXPECT_EQ(*encoded, chunk) << example.place;
 }
 
 void CheckFillValues(const Example& example) {
