@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import time
 import numpy as np
 import pytest
 
-from mounting import MountFailed, kill, wait_until
+from mounting import MountFailed, freeze, kill, wait_until
 from remote_stores import BUCKET, KINDS, SERVERS, Server, download, open_bucket, upload
 from write_data import PATIENT, flush, write_file
 
@@ -328,8 +329,13 @@ def test_a_bucket_that_is_gone_holds_back_what_was_written(array):
     refused(errno.EIO, lambda: flush(mounted))
     assert names[0].read_bytes() == bytes_of(0)
     assert f"the bucket {bucket} does not exist" in mounted.control("errors")
-    client.create_bucket(Bucket=bucket)
-    client.put_object(**document, Body=array.get("zarr.json"))
+    # The mount, which tries again by itself, never finds the bucket without the document of the array.
+    freeze(mounted.process.pid)
+    try:
+        client.create_bucket(Bucket=bucket)
+        client.put_object(**document, Body=array.get("zarr.json"))
+    finally:
+        os.kill(mounted.process.pid, signal.SIGCONT)
     flush(mounted)
     assert client.get_object(Bucket=bucket, Key="c/0/0")["Body"].read()
 
