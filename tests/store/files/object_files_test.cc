@@ -616,6 +616,7 @@ TEST_F(ObjectFilesTest, ADocumentThatCannotBeWrittenStaysAsItWas) {
 // A rename waits for the disk; other names do not wait for that.
 TEST_F(ObjectFilesTest, FilesAreCreatedWhileARenameIsSynced) {
   memory_->Put("old", "text");
+  Write("first", "makes the directory of the spool, which is synced");
   std::atomic<bool> created = false;
   std::future<void> other;
   disk_->BeforeEachSync([&] {
