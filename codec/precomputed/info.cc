@@ -83,6 +83,50 @@ Result<std::vector<std::int64_t>> ParseVoxelOffset(const JsonCursor& scale) {
   return offset;
 }
 
+// Where a cell begins and ends along a dimension, as the names of chunks say it.
+using ChunkRange = std::pair<std::int64_t, std::int64_t>;
+
+ChunkRange RangeOf(const ChunkGrid& grid, std::size_t dimension, std::uint64_t cell) {
+  const std::uint64_t begin = cell * grid.chunk_shape()[dimension];
+  const std::uint64_t end =
+      std::min(begin + grid.chunk_shape()[dimension], grid.shape()[dimension]);
+  const std::int64_t origin = grid.origin()[dimension];
+  return {origin + static_cast<std::int64_t>(begin), origin + static_cast<std::int64_t>(end)};
+}
+
+bool HasRange(const ChunkGrid& grid, std::size_t dimension, const ChunkRange& range) {
+  const std::int64_t origin = grid.origin()[dimension];
+  if (range.first < origin) return false;
+  const std::uint64_t cell =
+      (static_cast<std::uint64_t>(range.first) - static_cast<std::uint64_t>(origin)) /
+      grid.chunk_shape()[dimension];
+  return cell < grid.grid_shape()[dimension] && RangeOf(grid, dimension, cell) == range;
+}
+
+// Whether some chunk of one grid has the name of a chunk of the other one. Ranges that both have
+// begin with the first cell of a grid, or are the last cell of a grid, or lie between these.
+bool HaveOneName(const ChunkGrid& a, const ChunkGrid& b) {
+  for (std::size_t d = 0; d < a.rank(); ++d) {
+    const std::uint64_t cells_of_a = a.grid_shape()[d], cells_of_b = b.grid_shape()[d];
+    if (cells_of_a == 0 || cells_of_b == 0) return false;
+    const bool common =
+        HasRange(b, d, RangeOf(a, d, 0)) || HasRange(b, d, RangeOf(a, d, cells_of_a - 1)) ||
+        HasRange(a, d, RangeOf(b, d, 0)) || HasRange(a, d, RangeOf(b, d, cells_of_b - 1));
+    if (!common) return false;
+  }
+  return true;
+}
+
+// Whether two members with one directory have a name in common, of a shard or of a chunk.
+bool ShareNames(const ShardedDirectory& a, const ShardedDirectory& b) {
+  const auto digits = [](const ShardedDirectory& one) {
+    return std::max(1u, (one.sharding.shard_bits + 3) / 4);
+  };
+  const bool named_by_ranges = a.names == ShardedDirectory::Names::kChunkRanges &&
+                               b.names == ShardedDirectory::Names::kChunkRanges;
+  return digits(a) == digits(b) || !named_by_ranges || HaveOneName(a.grid, b.grid);
+}
+
 class InfoParser {
  public:
   explicit InfoParser(const JsonValue& document) : document_(document), root_(document, "") {}
@@ -109,15 +153,18 @@ class InfoParser {
   }
 
  private:
-  // Two members whose shards are in one directory would share the names of shards or of chunks.
   [[nodiscard]] Status CheckNamesOfShards() const {
-    std::map<std::string, const ShardedDirectory*> seen;
+    std::multimap<std::string, const ShardedDirectory*> seen;
     for (const ShardedDirectory& one : info_.sharded) {
-      const auto [known, first] = seen.try_emplace(one.directory, &one);
-      if (first) continue;
-      return Fail(ErrorCode::kDataLoss, one.json_path + ": expected a `key` of its own, found \"" +
-                                            one.directory + "\", the directory of the shards of " +
-                                            known->second->json_path);
+      const auto [begin, end] = seen.equal_range(one.directory);
+      for (auto known = begin; known != end; ++known) {
+        if (!ShareNames(*known->second, one)) continue;
+        return Fail(ErrorCode::kDataLoss,
+                    one.json_path + ": expected a `key` of its own, found \"" + one.directory +
+                        "\", where " + known->second->json_path +
+                        " has shards or chunks of the same names");
+      }
+      seen.emplace(one.directory, &one);
     }
     return {};
   }

@@ -60,6 +60,9 @@ TEST(NeuroglancerInfoTest, ShardsOfTwoScalesUnderTheSameNamesAreRefused) {
   std::string longer = kSharding;
   longer.replace(longer.find("\"shard_bits\":3"), 14, "\"shard_bits\":5");
   ExpectFailure(Volume(one + "," + Scale(kGeometry, longer)), "scales[1]: expected a `key`");
+  // Neither shards nor chunks have a name in common.
+  const std::string other = R"("size":[100,64,10],"resolution":[8,8,8],"chunk_sizes":[[30,30,3]],)";
+  EXPECT_EQ(Parse(Volume(one + "," + Scale(other, longer))).sharded.size(), 2u);
 }
 
 TEST(NeuroglancerInfoTest, ReadsAShardedScale) {
