@@ -151,7 +151,8 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
       DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt, &warnings);
   if (!made) return InWordsOfOptions(command, made.error());
   for (const std::string& warning : warnings) {
-    LogWarning((path.empty() ? "" : path + ": ") + warning);
+    const std::string made_at = ShownSource(command.destination);
+    LogWarning((path.empty() ? made_at : JoinPath(made_at, path)) + ": " + warning);
   }
   return TextsOf(*made);
 }
