@@ -29,7 +29,12 @@ void SpooledVersions::MakeLatest(std::vector<Sealed> all) {
     version->spooled = std::move(sealed.chunk);
     versions.push_back(version);
   }
-  const std::vector<CommittedVersions::Replaced> replaced = Replace(versions);
+  FinishReplacing(versions, Replace(versions));
+}
+
+void SpooledVersions::FinishReplacing(
+    const std::vector<WrittenVersionPtr>& versions,
+    const std::vector<CommittedVersions::Replaced>& replaced) noexcept {
   for (std::size_t i = 0; i < versions.size(); ++i) {
     if (replaced[i].discard) Discard({*replaced[i].discard});
     const ChunkTree& tree = *versions[i]->tree;
@@ -136,7 +141,7 @@ std::vector<SpooledVersions::Spooled> SpooledVersions::Withdraw(
   return std::move(withdrawn.keep);
 }
 
-void SpooledVersions::Discard(const std::vector<Spooled>& spooled) {
+void SpooledVersions::Discard(const std::vector<Spooled>& spooled) noexcept {
   for (const Spooled& one : spooled) {
     if (const Status discarded = one.spool->Discard(one.chunk); !discarded) {
       LogWarning(discarded.error().message);

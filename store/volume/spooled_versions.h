@@ -69,7 +69,9 @@ class SpooledVersions {
   // a spool and to be kept.
   std::vector<Spooled> Withdraw(const DirtyShard& shard,
                                 const std::vector<WrittenVersionPtr>& versions);
-  void Discard(const std::vector<Spooled>& spooled);
+  // Of files that are superseded, or in the store. An exception ends the process: if one of them
+  // stayed while later versions went, the next mount would publish it over them.
+  void Discard(const std::vector<Spooled>& spooled) noexcept;
   // Moves a file to the conflicts of its spool, with a line in the log that says why.
   void Quarantine(const Spooled& spooled, const std::string& why);
 
@@ -79,6 +81,9 @@ class SpooledVersions {
 
  private:
   std::vector<CommittedVersions::Replaced> Replace(const std::vector<WrittenVersionPtr>& versions);
+  // What follows once they are the latest, and cannot be undone: as for Discard().
+  void FinishReplacing(const std::vector<WrittenVersionPtr>& versions,
+                       const std::vector<CommittedVersions::Replaced>& replaced) noexcept;
 
   const std::shared_ptr<CommittedVersions> written_;
   const std::vector<std::shared_ptr<Spool>> spools_;
