@@ -92,6 +92,12 @@ std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkG
   return shape;
 }
 
+bool HasAllNames(const ArrayMetadata& array) {
+  return array.axis_names.size() == array.rank() &&
+         std::all_of(array.axis_names.begin(), array.axis_names.end(),
+                     [](const auto& name) { return name.has_value(); });
+}
+
 ByteVector FillValueOf(const ArrayMetadata& array) {
   return array.fill_value.value_or(ByteVector(array.data_type.size, 0));
 }

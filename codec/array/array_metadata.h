@@ -87,6 +87,9 @@ bool ClipsChunks(ArrayDialect dialect);
 std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell);
 
+// Whether every axis has a name, as xarray requires. True for scalars, which have no axes.
+bool HasAllNames(const ArrayMetadata& array);
+
 // The fill value, one item; zeros where the array has none.
 ByteVector FillValueOf(const ArrayMetadata& array);
 

@@ -1,6 +1,5 @@
 #include "codec/pyramid/missing_values.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,12 +9,6 @@ namespace unshard {
 namespace {
 
 constexpr const char* kMissingValue = "_FillValue";
-
-bool IsNamed(const ArrayMetadata& array) {
-  return array.axis_names.size() == array.rank() &&
-         std::all_of(array.axis_names.begin(), array.axis_names.end(),
-                     [](const auto& name) { return name.has_value(); });
-}
 
 // Zarr v2 may have it as an attribute too, as a plain number.
 std::optional<ByteVector> MissingValueInZarr2(const ArrayMetadata& array) {
@@ -30,14 +23,14 @@ std::optional<ByteVector> MissingValueInZarr2(const ArrayMetadata& array) {
 
 void CarryMissingValue(const ArrayMetadata& stored, bool is_level, ArrayMetadata& presented) {
   if (stored.dialect == ArrayDialect::kZarr2 && presented.dialect == ArrayDialect::kZarr3) {
-    const auto missing = IsNamed(stored) ? MissingValueInZarr2(stored) : std::nullopt;
+    const auto missing = HasAllNames(stored) ? MissingValueInZarr2(stored) : std::nullopt;
     if (!missing) return;
     presented.attributes.Set(kMissingValue, WriteXarrayFillValue(*missing, stored.data_type));
     return;
   }
   const bool to_zarr2 =
       stored.dialect == ArrayDialect::kZarr3 && presented.dialect == ArrayDialect::kZarr2;
-  if (!to_zarr2 || !IsNamed(presented)) return;
+  if (!to_zarr2 || !HasAllNames(presented)) return;
   const JsonValue* attribute = presented.attributes.Find(kMissingValue);
   auto missing =
       attribute != nullptr ? ParseXarrayFillValue(*attribute, presented.data_type) : std::nullopt;

@@ -191,14 +191,6 @@ Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
   return {};
 }
 
-// Scalars have them all: xarray opens none without an empty list.
-bool HasAllNames(const ArrayMetadata& array) {
-  for (const auto& name : array.axis_names) {
-    if (!name) return false;
-  }
-  return array.axis_names.size() == array.rank();
-}
-
 }  // namespace
 
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank) {
@@ -255,6 +247,7 @@ Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array) {
   copy("filters", JsonValue());
   zarray.Set("dimension_separator",
              JsonValue::String(std::string(1, array.key_encoding.separator)));
+  // Also for scalars: xarray opens no array without the list, which is empty there.
   if (HasAllNames(array)) documents.zattrs.Set(kAxisNames, AxisNamesJson(array.axis_names));
   return documents;
 }
