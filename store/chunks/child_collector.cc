@@ -206,7 +206,6 @@ Status ChildCollector::LoadFirstPages(const CellBox& box, Shards shards) {
     return {};
   });
   if (!noted || missing.size() < 2) return noted;
-  if (missing.size() < 2) return {};
   ForEachInParallel(missing.size(), kPagesAtOnce, [&](std::size_t i) {
     static_cast<void>(ChunkPresence::Load(stored_, missing[i]));
   });
