@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "store/object/catch_exceptions.h"
+#include "store/object/thread_without_signals.h"
 
 namespace unshard {
 
 Room::Room(std::shared_ptr<Spool> spool, PublishQueue& queue)
     : spool_(std::move(spool)), queue_(queue) {
   try {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = StartWithoutSignals([this] { Run(); });
     spool_->AskBeyondCap([this] { return MayExceed(); });
   } catch (const std::system_error&) {
     // The system allows no more threads: nothing is held, and nothing exceeds the cap.
