@@ -72,11 +72,21 @@ std::string DidYouMeanOption(const CLI::App& app, const std::string& word) {
   return DidYouMean(word.substr(0, word.find('=')), views);
 }
 
+std::vector<const CLI::App*> AllCommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// Null: `app` has no command of this name.
+const CLI::App* FindCommand(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : AllCommands(app)) {
+    if (command->check_name(name)) return command;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(one->get_name());
-  }
+  for (const CLI::App* command : AllCommands(app)) names.push_back(command->get_name());
   return names;
 }
 
@@ -458,15 +468,13 @@ int Help(const CLI::App& app, const std::vector<std::string>& words, bool json) 
   const CLI::App* command = &app;
   std::string name = app.get_name();
   for (const std::string& word : words) {
-    const auto named = [&](const CLI::App* one) { return one->check_name(word); };
-    const auto all = command->get_subcommands([](const CLI::App*) { return true; });
-    const auto found = std::find_if(all.begin(), all.end(), named);
-    if (found == all.end()) {
+    const CLI::App* found = FindCommand(*command, word);
+    if (found == nullptr) {
       std::cerr << "unshard: " << Printable(word) << ": no such command"
                 << DidYouMeanCommand(*command, word) << "; see `unshard --help`\n";
       return kWrongArguments;
     }
-    command = *found;
+    command = found;
     name += " " + command->get_name();
   }
   std::cout << command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal);
@@ -492,11 +500,10 @@ bool ReportUnknownCommand(const CLI::App& app, int argument_count, char** argume
   std::string path;
   for (int i = 1; i < argument_count; ++i) {
     const std::string word = arguments[i];
-    const auto all = command->get_subcommands([](const CLI::App*) { return true; });
-    if (all.empty() || word.empty() || word.front() == '-') return false;
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const CLI::App* one) { return one->check_name(word); });
-    if (found == all.end()) {
+    const bool is_command = !word.empty() && word.front() != '-';
+    if (!is_command || AllCommands(*command).empty()) return false;
+    const CLI::App* found = FindCommand(*command, word);
+    if (found == nullptr) {
       std::string names;
       for (const std::string& name : CommandNames(*command)) {
         names += (names.empty() ? "" : ", ") + name;
@@ -507,7 +514,7 @@ bool ReportUnknownCommand(const CLI::App& app, int argument_count, char** argume
                 << (path.empty() ? "" : " " + path.substr(0, path.size() - 2)) << " --help`\n";
       return true;
     }
-    command = *found;
+    command = found;
     path += word + ": ";
   }
   return false;
