@@ -32,7 +32,7 @@ constexpr std::size_t kLargestBuffer = std::size_t{32} << 20;  // above that of 
 Result<std::set<std::string>> ExcludedPaths(const CopyCommand& command) {
   std::set<std::string> paths;
   for (const std::string& given : command.exclude) {
-    auto path = ResolvePath("", given.substr(std::min(given.find_first_not_of('/'), given.size())));
+    auto path = ResolvePath("", given);
     if (!path || path->empty()) {
       return WrongOption("--exclude \"" + given + "\"",
                          "expected a path below the source, such as labels");

@@ -77,8 +77,7 @@ Result<bool> IsThere(const VolumeOptions& destination, const OpenedDataset& sour
     if (paths.size() <= kMostLookedFor && !dataset.path.empty()) paths.push_back(dataset.path);
   }
   for (const std::string& path : paths) {
-    for (const std::string_view name :
-         {"info", "zarr.json", ".zarray", ".zgroup", ".zattrs", "attributes.json"}) {
+    for (const std::string_view name : kMetadataNames) {
       UNSHARD_ASSIGN_OR_RETURN(const auto found,
                                store->Stat(JoinPath(path, name), CallerDeadline()));
       if (found) return true;
