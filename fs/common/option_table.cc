@@ -92,28 +92,16 @@ Status ApplyCount(const MountOption& option, std::string_view value, MountOption
   return {};
 }
 
-template <auto member>
-Status ApplyDirectory(const MountOption& option, std::string_view value, MountOptions& options) {
-  if (value.empty()) return BadValue(option, value, "a directory");
+constexpr std::string_view kDirectory = "a directory";
+constexpr std::string_view kServiceUrl = "the URL of a service: https://host[:port]";
+constexpr std::string_view kRegionOfS3 = "a region of S3: us-east-1";
+constexpr std::string_view kProfileOfAws = "a profile of ~/.aws/config";
+
+// Any text but the empty one; `expected`: what it names.
+template <const auto& expected, auto member>
+Status ApplyText(const MountOption& option, std::string_view value, MountOptions& options) {
+  if (value.empty()) return BadValue(option, value, expected);
   options.*member = value;
-  return {};
-}
-
-Status ApplyEndpoint(const MountOption& option, std::string_view value, MountOptions& options) {
-  if (value.empty()) return BadValue(option, value, "the URL of a service: https://host[:port]");
-  options.endpoint = value;
-  return {};
-}
-
-Status ApplyRegion(const MountOption& option, std::string_view value, MountOptions& options) {
-  if (value.empty()) return BadValue(option, value, "a region of S3: us-east-1");
-  options.region = value;
-  return {};
-}
-
-Status ApplyProfile(const MountOption& option, std::string_view value, MountOptions& options) {
-  if (value.empty()) return BadValue(option, value, "a profile of ~/.aws/config");
-  options.profile = value;
   return {};
 }
 
@@ -292,7 +280,7 @@ constexpr MountOption kMountOptions[] = {
      "disk. The default is $XDG_STATE_HOME/unshard/spool if that variable is set, and "
      "/var/lib/unshard/spool for users without a home. The folder is made for its owner alone "
      "(mode 0700); a folder of another user, or one that others may enter, is refused.",
-     ApplyDirectory<&O::spool>, "spool", DescribeText<&O::spool>},
+     ApplyText<kDirectory, &O::spool>, "spool", DescribeText<&O::spool>},
     {"spool_size", "BYTES", "4G",
      "Cap on the bytes in the spool; at most half of what its disk has free.",
      "What the spool holds counts half as free. Beyond a cap writers wait until chunks are "
@@ -317,9 +305,8 @@ constexpr MountOption kMountOptions[] = {
      "Never replace a chunk that another program has changed since it was read here: quarantine "
      "the new chunk instead.",
      "The quarantined chunk stays in the spool; flush and umount name it and end with 1 until it "
-     "is dropped. The same "
-     "happens to a chunk or a file that was written while a remote store was unreachable, if the "
-     "store turns out to have one. Without this option the last writer wins.",
+     "is dropped. The same happens to a chunk or a file that was written while a remote store was "
+     "unreachable, if the store turns out to have one. Without this option the last writer wins.",
      ApplyTrue<&O::strict>, "strict", DescribeBoolean<&O::strict>},
     {"single_writer", "", "", "Promise that no other host writes the source.",
      "File systems without locks between hosts (NFS mounted with nolock, sshfs, rclone and such), "
@@ -342,19 +329,19 @@ constexpr MountOption kMountOptions[] = {
      ApplyTrue<&O::allow_http>, "allow_http", DescribeBoolean<&O::allow_http>},
     {"endpoint", "URL", "", "s3://, gs://: the service that has the bucket.",
      "In place of AWS_ENDPOINT_URL_S3, or of CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE.",
-     ApplyEndpoint, "endpoint", DescribeText<&O::endpoint>},
+     ApplyText<kServiceUrl, &O::endpoint>, "endpoint", DescribeText<&O::endpoint>},
     {"region", "NAME", "", "s3://: the region of the bucket.", "In place of AWS_REGION.",
-     ApplyRegion, "region", DescribeText<&O::region>},
+     ApplyText<kRegionOfS3, &O::region>, "region", DescribeText<&O::region>},
     {"profile", "NAME", "",
      "s3://: the profile of ~/.aws/config and ~/.aws/credentials that signs requests.",
-     "In place of AWS_PROFILE, and of keys in the environment.", ApplyProfile, "profile",
-     DescribeText<&O::profile>},
+     "In place of AWS_PROFILE, and of keys in the environment.",
+     ApplyText<kProfileOfAws, &O::profile>, "profile", DescribeText<&O::profile>},
     {"cache", "DIR", "",
      "Keep indexes and chunks of remote sources in this folder, also for later mounts.",
      "A later mount then needs no request for an index that it has, and none for the chunks of an "
      "immutable source. Any number of mounts can share one folder, and it can be removed at any "
      "time. It is made for its owner alone (mode 0700), and refused if others may enter it.",
-     ApplyDirectory<&O::cache>, "cache", DescribeText<&O::cache>},
+     ApplyText<kDirectory, &O::cache>, "cache", DescribeText<&O::cache>},
     {"cache_size", "BYTES", "4G", "Cap on the bytes in the folder of cache=.", "",
      ApplyBytes<&O::cache_bytes, 16>, "cache_bytes", DescribeNumber<&O::cache_bytes>},
     {"memory", "BYTES", "512M",
