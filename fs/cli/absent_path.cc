@@ -60,8 +60,7 @@ std::string Explain(DatasetTree& datasets, const std::string& path) {
       const NameKind kind = KindOf(*tree, below);
       if (kind == NameKind::kChunk) {
         return "this chunk is not stored: readers of the dataset take its voxels as the fill "
-               "value, "
-               "and a file that is written here becomes the chunk";
+               "value, and a file that is written here becomes the chunk";
       }
       if (kind == NameKind::kNoChunk) {
         return "this is the form of a chunk's name, but the grid has no such chunk: it is outside "

@@ -74,8 +74,7 @@ std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& sour
                            const std::string& mount_point) {
   if (failure.code == ErrorCodeName(ErrorCode::kDataLoss)) {
     return "the stored bytes are damaged; everything else can still be read. Replace the file that "
-           "is "
-           "named above in " +
+           "is named above in " +
            source + " with an intact copy; the mount sees it at once";
   }
   if (failure.code == ErrorCodeName(ErrorCode::kResourceExhausted)) {

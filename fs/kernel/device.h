@@ -13,8 +13,7 @@ namespace unshard {
 //    libfuse before 3.17 accepts that flag and does not pass it on, and the kernel sends them one
 //    at a time;
 //  - adds FUSE_HANDLE_KILLPRIV_V2: the kernel need not ask before each write(2) whether the file
-//  has
-//    privileges that the write ends (File::DropPrivileges);
+//    has privileges that the write ends (File::DropPrivileges);
 //  - adds FUSE_NO_EXPORT_SUPPORT: no file handles for NFS servers;
 //  - adds FUSE_PASSTHROUGH where the context says so (fs/kernel/backing_files.h);
 //  - accepts FUSE over io_uring where the context wants it and the kernel offers it

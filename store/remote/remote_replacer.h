@@ -67,8 +67,7 @@ struct RemoteOptions {
 //   write, unless `removals` says otherwise. Shards are never removed (removes_atomically).
 // - StartFromBase() is true only where the service will copy the bytes itself.
 // - CanReplace() writes to the store, once in the life of the process. It takes ten seconds at
-// most,
-//   and succeeds where the store is away: of that nothing is known.
+//   most, and succeeds where the store is away: of that nothing is known.
 std::shared_ptr<ObjectReplacer> MakeRemoteReplacer(std::shared_ptr<ObjectWriter> writer,
                                                    std::shared_ptr<ObjectStore> objects,
                                                    const RemoteOptions& options);
