@@ -6,10 +6,10 @@
 #include <mutex>
 
 #include "store/chunks/presented_tree.h"
-#include "store/dataset/dataset_tree.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
+#include "tests/support/shown_datasets.h"
 
 namespace unshard {
 namespace {
@@ -42,7 +42,6 @@ class Together {
 class PresentedListing : public testing::Test {
  protected:
   static constexpr std::uint64_t kRows = 80, kColumns = 4;
-  static constexpr std::uint64_t kBudget = std::uint64_t{1} << 20;
 
   // A chunk of one voxel a row and column, two rows a shard; those of the last rows are absent. An
   // N5 view has a directory a column, with a name a row.
@@ -57,14 +56,8 @@ class PresentedListing : public testing::Test {
     counting_ = std::make_shared<CountingStore>(memory);
     DatasetTreeOptions options;
     options.view = &N5View();
-    options.encoded = std::make_shared<ByteBudgetCache>(kBudget);
-    options.max_chunk_bytes = kBudget;
     options.shards.ttl_milliseconds = 600'000;
-    const auto reader = std::make_shared<ChunkReader>(
-        options.encoded, kBudget, std::make_shared<ReadCounters>(), counting_->capabilities());
-    datasets_ = std::make_unique<DatasetTree>(
-        counting_, nullptr, std::make_shared<IndexCache>(kBudget), reader, options);
-    ASSERT_TRUE(datasets_->Discover());
+    datasets_ = ShowDatasets(counting_, options);
     ASSERT_EQ(datasets_->trees().size(), 1u);
     tree_ = datasets_->trees().front();
     counting_->OnOpen([&](std::string_view) { together_.Arrive(); });

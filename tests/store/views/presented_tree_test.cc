@@ -6,10 +6,10 @@
 #include <set>
 
 #include "codec/compression/gzip.h"
-#include "store/dataset/dataset_tree.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
+#include "tests/support/shown_datasets.h"
 
 namespace unshard {
 namespace {
@@ -18,8 +18,6 @@ using Kind = ChunkTree::Match::Kind;
 
 class PresentedTreeTest : public testing::Test {
  protected:
-  static constexpr std::uint64_t kCache = std::uint64_t{1} << 20;
-
   // 4 × 6 bytes in chunks of 2 × 2 and shards of 2 × 3 chunks; chunk (i, j) is full of 10 i + j.
   void PutArray() {
     const ShardedSource array = ZarrSource({4, 6}, {2, 2}, {2, 3});
@@ -34,14 +32,7 @@ class PresentedTreeTest : public testing::Test {
   std::shared_ptr<ChunkTree> Open(const View& view) {
     DatasetTreeOptions options;
     options.view = &view;
-    options.encoded = std::make_shared<ByteBudgetCache>(kCache);
-    options.max_chunk_bytes = kCache;
-    const auto reader = std::make_shared<ChunkReader>(
-        options.encoded, kCache, std::make_shared<ReadCounters>(), store_->capabilities());
-    datasets_ = std::make_unique<DatasetTree>(
-        counting_, nullptr, std::make_shared<IndexCache>(kCache), reader, options);
-    const Status found = datasets_->Discover();
-    EXPECT_TRUE(found) << found.error().message;
+    datasets_ = ShowDatasets(counting_, options);
     const auto trees = datasets_->trees();
     EXPECT_EQ(trees.size(), 1U);
     return trees.empty() ? nullptr : trees.front();

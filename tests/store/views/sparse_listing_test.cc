@@ -6,11 +6,11 @@
 #include <set>
 #include <string>
 
-#include "store/dataset/dataset_tree.h"
 #include "store/views/views.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
+#include "tests/support/shown_datasets.h"
 
 namespace unshard {
 namespace {
@@ -48,18 +48,10 @@ class SparseListing
       ++shards_;
     }
     counting_ = std::make_shared<CountingStore>(memory);
-    constexpr std::uint64_t kBudget = std::uint64_t{1} << 20;
     DatasetTreeOptions options;
     options.view = FindView(view);
-    options.encoded = std::make_shared<ByteBudgetCache>(kBudget);
-    options.max_chunk_bytes = kBudget;
     options.shards.ttl_milliseconds = 600'000;
-    const auto reader = std::make_shared<ChunkReader>(
-        options.encoded, kBudget, std::make_shared<ReadCounters>(), counting_->capabilities());
-    datasets_ = std::make_unique<DatasetTree>(
-        counting_, nullptr, std::make_shared<IndexCache>(kBudget), reader, options);
-    const Status found = datasets_->Discover();
-    ASSERT_TRUE(found) << found.error().message;
+    datasets_ = ShowDatasets(counting_, options);
     ASSERT_EQ(datasets_->trees().size(), 1u);
     tree_ = datasets_->trees().front();
     counting_->Reset();
