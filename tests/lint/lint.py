@@ -420,7 +420,7 @@ FIELD_WORDS = {
 def words_of_the_field(tree):
     """Sources and documents of the product say what the kernel and the formats say."""
     findings = []
-    for name in tree.named("*.cc", "*.h", "*.md", "unshard.1"):
+    for name in tree.named("*.cc", "*.h", "*.md", "*.1"):
         if not layer_of(name) and name != "README.md" and not name.startswith("packaging/"):
             continue
         for number, line in enumerate(tree.text(name).splitlines(), 1):

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "unshard.bash-completion"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "packaging/completions/unshard.bash"
 
 
 def offered(line, directory="."):

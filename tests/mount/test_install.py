@@ -54,7 +54,7 @@ def test_the_readme_names_what_people_need_first():
 
 
 def test_the_manual_has_its_sections_and_is_sound():
-    manual = ROOT / "packaging/unshard.1"
+    manual = ROOT / "packaging/man/unshard.1"
     text = manual.read_text()
     for section in ("EXIT STATUS", "SIGNALS", "FILES", "JSON OUTPUT"):
         assert f".SH {section}\n" in text
