@@ -24,7 +24,7 @@
 #include "fs/common/option_table.h"
 #include "fs/common/process_table.h"
 #include "fs/common/readable.h"
-#include "fs/tree/control_files.h"
+#include "fs/common/version.h"
 #include "store/object/log.h"
 
 namespace unshard {

@@ -13,7 +13,6 @@ namespace unshard {
 struct Superblock;
 
 inline constexpr std::string_view kControlDirectory = ".unshard";
-inline constexpr std::string_view kVersion = "0.1.0";
 
 struct ControlFileKind {
   std::string_view name;

@@ -10,6 +10,7 @@
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
 #include "fs/common/process_table.h"
+#include "fs/common/version.h"
 #include "fs/tree/control_files.h"
 #include "fs/tree/superblock.h"
 #include "store/source/all_views.h"

@@ -46,6 +46,15 @@ def test_an_installation_is_one_stripped_program_with_its_manual(prefix, unshard
     assert version.startswith("unshard ")
 
 
+def test_the_version_has_one_place(unshard_binary):
+    """The changelog is the only text with a version that is not made from CMakeLists.txt."""
+    version = re.search(r"^project\(unshard VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+    shown = subprocess.run([unshard_binary, "--version"], check=True, text=True, capture_output=True, timeout=BOUND)
+    assert shown.stdout == f"unshard {version}\n"
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text().replace(",", ""), re.MULTILINE)[1]
+    assert newest == version
+
+
 def test_the_readme_names_what_people_need_first():
     text = (ROOT / "README.md").read_text()
     assert "cmake --install build" in text.split("## Install")[1].split("##")[0]
