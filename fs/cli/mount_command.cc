@@ -77,7 +77,9 @@ Status CheckPlaces(const MountOptions& options) {
 }
 
 int Mount(MountOptions options) {
-  options.mount_point = MountPointPath(options.mount_point);
+  if (!PassedDevice(options.mount_point)) {
+    options.mount_point = MountPointPath(options.mount_point);
+  }
   if (!options.read_only || !options.spool.empty()) {
     options.spool = ResolvedPath(options.spool.empty() ? DefaultSpoolFolder() : options.spool);
   }

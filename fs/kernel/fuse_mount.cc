@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -102,6 +104,16 @@ std::string MountPointPath(const std::string& path) {
   std::error_code failed;
   const std::string canonical = std::filesystem::weakly_canonical(current, failed).string();
   return failed ? current : canonical;
+}
+
+std::optional<int> PassedDevice(const std::string& mount_point) {
+  constexpr std::string_view kFolder = "/dev/fd/";
+  if (!mount_point.starts_with(kFolder)) return std::nullopt;
+  const char* const end = mount_point.data() + mount_point.size();
+  int number = 0;
+  const auto parsed = std::from_chars(mount_point.data() + kFolder.size(), end, number);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == end && number >= 0;
+  return whole ? std::optional(number) : std::nullopt;
 }
 
 MountHealth HealthOf(const MountEntry& mount) {

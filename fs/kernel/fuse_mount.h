@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ inline bool IsOurs(const MountEntry& mount) { return mount.type == "fuse.unshard
 // The absolute path of a mount point as the table spells it. Resolves links in all components but
 // does not ask the file system that is mounted there.
 std::string MountPointPath(const std::string& path);
+
+// N where the mount point is spelled /dev/fd/N: the caller has opened /dev/fuse as descriptor N,
+// has mounted it, and passes it to a daemon that need not be able to mount.
+std::optional<int> PassedDevice(const std::string& mount_point);
 
 struct MountHealth {
   enum class State {

@@ -1,6 +1,7 @@
 #include "fs/kernel/mount_checks.h"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -55,6 +56,20 @@ std::optional<std::string> WhyReadOnly(const MountOptions& options) {
          "host writes there, say so with -o single_writer";
 }
 
+Status CheckPassedDevice(const std::string& mount_point, int descriptor) {
+  constexpr unsigned kMajor = 10;  // of /dev/fuse, on all machines
+  constexpr unsigned kMinor = 229;
+  struct stat info {};
+  if (fstat(descriptor, &info) == 0 && S_ISCHR(info.st_mode) &&
+      info.st_rdev == makedev(kMajor, kMinor)) {
+    return {};
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              mount_point +
+                  ": is no open descriptor of /dev/fuse; open that, mount it with its "
+                  "number as option fd=, and let this program inherit it");
+}
+
 }  // namespace
 
 Status DecideWriting(MountOptions& options) {
@@ -79,6 +94,7 @@ void WarnOfOthers(const MountOptions& options) {
 }
 
 Status CheckMountPoint(const std::string& mount_point) {
+  if (const auto passed = PassedDevice(mount_point)) return CheckPassedDevice(mount_point, *passed);
   UNSHARD_RETURN_IF_ERROR(ClearMountPoint(mount_point));
   struct stat info {};
   if (stat(mount_point.c_str(), &info) != 0) {

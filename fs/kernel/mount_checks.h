@@ -19,7 +19,8 @@ Status DecideWriting(MountOptions& options);
 void WarnOfOthers(const MountOptions& options);
 
 // Whether a file system can be mounted there. Removes a mount of unshard whose process is gone;
-// fails where another one is there, where it is no directory, and where there is no FUSE.
+// fails where another one is there, where it is no directory, and where there is no FUSE. A
+// descriptor that is passed must be one of FUSE.
 Status CheckMountPoint(const std::string& mount_point);
 
 }  // namespace unshard

@@ -189,7 +189,7 @@ Status Loop(fuse_session* session, const std::string& mount_point, unsigned thre
 class ServedMount {
  public:
   ServedMount(MountOptions options, const std::function<void()>& on_mounted)
-      : options_(std::move(options)) {
+      : options_(std::move(options)), is_passed_(PassedDevice(options_.mount_point).has_value()) {
     context_.on_ready = on_mounted;
   }
   ~ServedMount() { StopNotifying(); }
@@ -205,9 +205,13 @@ class ServedMount {
   void FillContext();
   Status OpenSource();
   Status MountSession();
+  Status Guard();
   void StopNotifying();
 
   MountOptions options_;
+  // The device was mounted by another process: where is unknown here, and may be in another mount
+  // namespace.
+  const bool is_passed_;
   std::unique_ptr<Guardian> guardian_;
   ChangeQueue changes_;
   FuseContext context_;
@@ -257,16 +261,23 @@ Status ServedMount::MountSession() {
   }
   if (context_.passes_through) context_.backing_files.Start(fuse_session_fd(session_.get()));
   TuneFirstReply(session_.get());
-  // A process waits for a daemon in the foreground, or a container runs for it.
-  const auto when_alone =
-      options_.foreground ? Guardian::WhenAlone::kStay : Guardian::WhenAlone::kEnd;
-  const Status known = MakeKnown(options_.mount_point, *fs_, *guardian_, when_alone);
-  if (!known) LogWarning(known.error().message);
+  const Status guarded = Guard();
+  if (!guarded) LogWarning(guarded.error().message);
   return {};
 }
 
+Status ServedMount::Guard() {
+  if (!guardian_) return {};
+  // A process waits for a daemon in the foreground, or a container runs for it.
+  const auto when_alone =
+      options_.foreground ? Guardian::WhenAlone::kStay : Guardian::WhenAlone::kEnd;
+  return MakeKnown(options_.mount_point, *fs_, *guardian_, when_alone);
+}
+
 Status ServedMount::Mount() {
-  UNSHARD_ASSIGN_OR_RETURN(guardian_, Guardian::Start(options_.mount_point));
+  if (!is_passed_) {
+    UNSHARD_ASSIGN_OR_RETURN(guardian_, Guardian::Start(options_.mount_point));
+  }
   FillContext();
   const EndingSignalsBlocked blocked;
   UNSHARD_RETURN_IF_ERROR(OpenSource());
@@ -291,7 +302,8 @@ void ServedMount::StopNotifying() {
 
 Status ServedMount::Serve() {
   std::optional<MountRecord> record;
-  if (fs_->writable()) record.emplace(options_.mount_point, fs_->volume().spools().paths);
+  if (fs_->writable() && !is_passed_)
+    record.emplace(options_.mount_point, fs_->volume().spools().paths);
   Status served;
   const Status caught = CatchExceptions([&]() -> Status {
     const EndAtSignals ending(session_.get(), [this] {
@@ -312,6 +324,7 @@ Status ServedMount::Serve() {
   if (served) StopNotifying();
   fuse_session_unmount(session_.get());
   StopNotifying();
+  session_.reset();  // closes a device that was passed, which nothing has unmounted
   guardian_.reset();
   if (fs_->writable()) Drain(*fs_);
   return served;
