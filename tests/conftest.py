@@ -166,13 +166,18 @@ def no_settings_of_ours(no_credentials, monkeypatch, work):
 
 
 @pytest.fixture(scope="session")
-def run_sample(unshard_binary):
-    """run_sample(directory, "--megabytes", 4) -> CompletedProcess, as of run_unshard."""
+def sample_binary(unshard_binary):
     path = pathlib.Path(os.environ.get("UNSHARD_SAMPLE", unshard_binary.parent / "unshard-sample"))
     assert os.access(path, os.X_OK), f"{path} is not there: build it, or set UNSHARD_SAMPLE"
+    return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def run_sample(sample_binary):
+    """run_sample(directory, "--megabytes", 4) -> CompletedProcess, as of run_unshard."""
 
     def run(*arguments, timeout=120, **more):
-        return subprocess.run([str(path.resolve()), *map(str, arguments)], capture_output=True, text=True,
+        return subprocess.run([str(sample_binary), *map(str, arguments)], capture_output=True, text=True,
                               timeout=timeout, **more)
 
     return run

@@ -1,26 +1,19 @@
 """Runs the examples of fs/SEMANTICS.md and fs/docs, in order, in one shell, and compares what they print.
 
-An example is a block fenced as ```console. A line that begins with "$ " is a command, "> " carries
-it on, the lines below it are what it prints (standard error included). In those, "…" stands for
-any text within a line, and a line of nothing but "…" for any number of lines.
-
 The shell runs in an empty directory with `unshard` on its PATH, a directory `mnt` and the dataset
 `source`, which `make_source` writes.
 """
 
 import gzip
 import json
-import os
 import pathlib
 import re
 import struct
-import subprocess
-import threading
 
 import pytest
 
+from document_examples import differences, examples, matches, mounts_below, shell_in
 from mount_data import MISSING, neuroglancer_shard, zarr_shard
-from mounting import mounted_at
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "fs"
 # In the order in which their examples run: the first ones see a read-only mount.
@@ -32,7 +25,6 @@ PAGES_OF_SERVICES = {"remote", "buckets"}
 # No example: a list of what is not done, or what the example of another section does.
 WITHOUT_EXAMPLES = {"Limits of writing", "Limits of sources", "The destination", "How chunks are copied"}
 COMMAND_SECONDS = 60
-END = "--- end of the output ---"
 RAW = {"name": "bytes", "configuration": {"endian": "little"}}
 
 
@@ -121,91 +113,16 @@ def make_source(path):
     write(path / "notes.txt", b"stands beside the data\n")
 
 
-# ------------------------------------------------------------------------------------ the examples
-
-
-def examples(text):
-    """[(line number, command, [lines that it prints])]"""
-    found, inside = [], False
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("```"):
-            inside = line == "```console"
-        elif inside and line.startswith("$ "):
-            found.append((number, line[2:], []))
-        elif inside and line.startswith("> ") and not found[-1][2]:
-            found[-1] = (found[-1][0], found[-1][1] + "\n" + line[2:], [])
-        elif inside:
-            found[-1][2].append(line)
-    return found
-
-
-def matches(expected, printed):
-    pattern = ""
-    for line in expected:
-        if line == "…":
-            pattern += r"(?:.*\n)*?"
-        else:
-            pattern += ".*".join(map(re.escape, line.split("…"))) + r"\n"
-    return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
-
-
-class Shell:
-    """One bash for all commands, so that they can leave descriptors and variables to each other."""
-
-    def __init__(self, directory, binary):
-        tools = directory / "bin"
-        tools.mkdir()
-        (tools / "unshard").symlink_to(binary)
-        environment = {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-                       "HOME": str(directory)}
-        self.process = subprocess.Popen(
-            ["bash", "--norc"], cwd=directory, env=environment, text=True, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    def run(self, command):
-        self.process.stdin.write(f"{{ {command}\n}} </dev/null\nprintf '\\n%s\\n' '{END}'\n")
-        self.process.stdin.flush()
-        lines = []
-        guard = threading.Timer(COMMAND_SECONDS, self.process.kill)
-        guard.start()
-        for line in self.process.stdout:
-            if line == END + "\n":
-                break
-            lines.append(line.removesuffix("\n"))
-        else:
-            raise AssertionError(f"the shell ended, or took too long, at: {command}")
-        guard.cancel()
-        # The end begins a line of its own: an empty one where the output ended with a newline.
-        return lines[:-1] if lines and lines[-1] == "" else lines
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
-
-
-def mounts_below(directory):
-    return [path for path in directory.iterdir() if path.is_dir() and mounted_at(path)]
-
-
 @pytest.fixture
 def shell(work, unshard_binary):
     make_source(work / "source")
     (work / "mnt").mkdir()
-    new = Shell(work, unshard_binary)
-    yield new
-    new.close()
-    for left in mounts_below(work):
-        subprocess.run(["fusermount3", "-u", "-z", str(left)], check=True)
+    with shell_in(work, {"unshard": unshard_binary}) as new:
+        yield new
 
 
 def test_every_example_prints_what_the_document_says(shell, work):
-    faults = []
-    for document in DOCUMENTS:
-        for number, command, expected in examples(document.read_text()):
-            printed = shell.run(command)
-            if not matches(expected, printed):
-                faults.append("\n".join([f"{document.name}:{number}: $ {command}", *printed]))
+    faults = [fault for document in DOCUMENTS for fault in differences(document, shell, COMMAND_SECONDS)]
     assert not faults, "\n\n".join(faults)
     assert not mounts_below(work), "the examples leave something mounted"
 
@@ -219,7 +136,7 @@ def test_a_page_has_an_example_in_each_section(document):
 
 
 def test_links_lead_to_headings_that_exist():
-    for document in [*DOCUMENTS, FOLDER / "docs/options.md"]:
+    for document in [FOLDER / "SEMANTICS.md", *(FOLDER / "docs").iterdir()]:
         for name, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", document.read_text()):
             page = (document.parent / name).resolve() if name else document
             headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
