@@ -78,6 +78,29 @@ void PrintFailure(const std::string& mount_point, const Error& error,
   }
 }
 
+int ReportSilent(const MountEntry& mount, const std::vector<pid_t>& servers) {
+  std::cerr << "unshard: " << Printable(mount.mount_point) << ": the mount does not answer, and ";
+  if (servers.empty()) {
+    std::cerr << "its process cannot be seen from here; where that is gone, `umount -f` ends it\n";
+    return 1;
+  }
+  std::cerr << (servers.size() == 1 ? "is served by process" : "may be served by processes");
+  for (const pid_t server : servers) std::cerr << " " << server;
+  std::cerr << "; try again, or kill that and unmount then: what was closed stays in the spool\n";
+  return 1;
+}
+
+// False where a mount of ours is at the path and does not answer, which is reported.
+bool Answers(const std::string& mount_point) {
+  const auto table = ReadMountTable();
+  const auto mount = table ? TopMountAt(*table, mount_point) : std::nullopt;
+  if (!mount || !IsOurs(*mount)) return true;  // who asks it finds out
+  const MountHealth health = HealthOf(*mount);
+  if (health.state != MountHealth::State::kSilent) return true;
+  ReportSilent(*mount, health.servers);
+  return false;
+}
+
 int WatchStatus(const std::string& mount_point) {
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   for (bool first = true;; first = false) {
@@ -113,6 +136,18 @@ bool ReportQuarantined(const std::vector<SpoolConflict>& quarantined, const std:
             << Printable(source) << "` copies them, `unshard spool drop " << Printable(source)
             << " CHUNK` removes one for good\n";
   return false;
+}
+
+// Names the scratch files, which the end of the mount removes. They are no failure: programs leave
+// them behind.
+void ReportScratch(const SpoolStatus& write, const char* what) {
+  constexpr std::size_t kMostNamed = 5;
+  if (write.scratch_files == 0) return;
+  std::cerr << "unshard: " << Counted(write.scratch_files, "scratch file") << " " << what << ": ";
+  for (std::size_t i = 0; i < write.scratch.size() && i < kMostNamed; ++i) {
+    std::cerr << (i > 0 ? ", " : "") << Printable(write.scratch[i]);
+  }
+  std::cerr << (write.scratch_files > kMostNamed ? ", …\n" : "\n");
 }
 
 // What the mount has quarantined, in all its spools.
@@ -161,18 +196,6 @@ int ReportNoMount(const std::string& mount_point, const std::optional<MountEntry
   return 1;
 }
 
-int ReportSilent(const MountEntry& mount, const std::vector<pid_t>& servers) {
-  std::cerr << "unshard: " << Printable(mount.mount_point) << ": the mount does not answer, and ";
-  if (servers.empty()) {
-    std::cerr << "its process cannot be seen from here; where that is gone, `umount -f` ends it\n";
-    return 1;
-  }
-  std::cerr << (servers.size() == 1 ? "is served by process" : "may be served by processes");
-  for (const pid_t server : servers) std::cerr << " " << server;
-  std::cerr << "; try again, or kill that and unmount then: what was closed stays in the spool\n";
-  return 1;
-}
-
 int ReportFailedUnmount(const MountEntry& mount, const Error& error) {
   const std::vector<std::string> holders = HoldersOf(mount);
   if (holders.empty()) return ReportFailure(error);
@@ -207,6 +230,7 @@ int UmountAlive(const MountEntry& mount, Unmounting how) {
               << process->pid()
               << " has not ended yet; `unshard spool list` shows what it still publishes\n";
   }
+  if (write) ReportScratch(*write, "ended with the mount and are not in the source");
   if (write && !ReportWhatIsLeft(*write, before->source)) all_published = false;
   return all_published ? 0 : 1;
 }
@@ -252,6 +276,7 @@ int UmountDead(const MountEntry& mount) {
 
 int RunStatus(const StatusCommand& command) {
   const std::string mount_point = MountPointPath(command.mount_point);
+  if (!Answers(mount_point)) return 1;
   if (command.watch) return WatchStatus(mount_point);
   const auto status = ReadMountStatus(mount_point);
   if (!status) return ReportFailure(status.error());
@@ -261,6 +286,7 @@ int RunStatus(const StatusCommand& command) {
 
 int RunFlush(const std::string& given) {
   const std::string mount_point = MountPointPath(given);
+  if (!Answers(mount_point)) return 1;
   const auto before = ReadMountStatus(mount_point);
   if (!before) return ReportFailure(before.error());
   if (!before->write) return 0;  // without a spool nothing can be waiting
@@ -268,6 +294,8 @@ int RunFlush(const std::string& given) {
   const auto after = ReadMountStatus(mount_point);
   const auto write = after ? after->write : before->write;
   if (!flushed) PrintFailure(mount_point, flushed.error(), write);
+  if (write)
+    ReportScratch(*write, "of the mount will not reach the source, and end with the mount");
   const bool none_kept = !write || ReportQuarantined(QuarantinedIn(*write), before->source);
   if (flushed) return none_kept ? 0 : 1;
   if (write && write->dirty_chunks != 0) {

@@ -188,10 +188,7 @@ Status GridDirectoryName::RemoveDirectory(pid_t thread) {
   return {};
 }
 
-Status GridDirectoryName::RenameTo(Name&, bool) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported,
-                  path() + ": directories of chunks cannot be renamed");
-}
+Status GridDirectoryName::RenameTo(Name& to, bool) { return to.TakeGridDirectory(path()); }
 
 tl::unexpected<Error> GridDirectoryName::Refuse() const {
   return FailWith(EISDIR, ErrorCode::kInvalidArgument, path() + ": is a directory");

@@ -59,6 +59,11 @@ Status Name::TakeChunk(const ChunkName& from, bool) {
 
 Status Name::TakeSource(const SourceName&, bool) { return Refuse(); }
 
+Status Name::TakeGridDirectory(const std::string& from) {
+  return FailWith(EXDEV, ErrorCode::kNotSupported,
+                  from + ": directories of chunks cannot be renamed");
+}
+
 Result<Entry> Name::LinkSource(const std::string&) {
   return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is no file of the source");
 }

@@ -62,6 +62,8 @@ class Name {
   virtual Status TakeScratch(const ScratchName& from, bool replace);
   virtual Status TakeChunk(const ChunkName& from, bool replace);
   virtual Status TakeSource(const SourceName& from, bool replace);
+  // The same of a directory of chunks, which no name takes: EXDEV, so that mv(1) copies, or EPERM.
+  virtual Status TakeGridDirectory(const std::string& from);
   // link(2): a file of the source, or a scratch file, gets this name as well.
   virtual Result<Entry> LinkSource(const std::string& existing);
   virtual Status LinkScratch(const std::shared_ptr<StagedInode>& staged);

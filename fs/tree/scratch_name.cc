@@ -1,6 +1,7 @@
 #include "fs/tree/scratch_name.h"
 
 #include "fs/common/request_failures.h"
+#include "fs/tree/chunk_name.h"
 #include "fs/tree/scratch_directory.h"
 #include "fs/tree/source_name.h"
 #include "fs/tree/staged_node.h"
@@ -11,6 +12,13 @@ namespace {
 
 tl::unexpected<Error> IsGone(const Name& name) {
   return FailWith(ENOENT, ErrorCode::kNotFound, name.path() + ": is gone");
+}
+
+tl::unexpected<Error> RefuseOnlyCopy(const std::string& scratch, const std::string& from) {
+  return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                  from + ": cannot be renamed to " + scratch +
+                      ", a scratch name, which ends with the mount: " +
+                      "copy it to a place outside of the mount");
 }
 
 tl::unexpected<Error> IsDirectory(const Name& name) {
@@ -92,10 +100,16 @@ Status ScratchName::TakeScratch(const ScratchName& from, bool replace) {
   return superblock().scratch.Rename(from.directory(), from.name(), directory(), name());
 }
 
+Status ScratchName::TakeChunk(const ChunkName& from, bool) {
+  return RefuseOnlyCopy(path(), from.path());
+}
+
+Status ScratchName::TakeGridDirectory(const std::string& from) {
+  return RefuseOnlyCopy(path(), from);
+}
+
 Status ScratchName::TakeSource(const SourceName& from, bool replace) {
-  if (from.directory() != directory() || Find()) {
-    return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is a scratch name");
-  }
+  if (from.directory() != directory() || Find()) return RefuseOnlyCopy(path(), from.path());
   return SourceName(superblock(), directory(), name()).TakeSource(from, replace);
 }
 

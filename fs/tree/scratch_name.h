@@ -24,7 +24,11 @@ class ScratchName final : public Name {
   Status RemoveDirectory(pid_t thread) override;
   Status RenameTo(Name& to, bool replace) override;
   Status TakeScratch(const ScratchName& from, bool replace) override;
-  // Only within one directory: in another the file would be lost with the scratch files.
+  // Refused with EPERM: the mount would take the only copy with it. After EXDEV mv(1) would copy
+  // and remove the original, which is the same.
+  Status TakeChunk(const ChunkName& from, bool replace) override;
+  Status TakeGridDirectory(const std::string& from) override;
+  // Only within one directory, where the name passes through.
   Status TakeSource(const SourceName& from, bool replace) override;
   Status LinkScratch(const std::shared_ptr<StagedInode>& staged) override;
 

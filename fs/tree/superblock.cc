@@ -1,6 +1,7 @@
 #include "fs/tree/superblock.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "fs/tree/grid_directory.h"
 #include "fs/tree/source_directory.h"
@@ -46,7 +47,9 @@ void Superblock::StartWriting(WriteNotifications notifications) {
 
 std::optional<SpoolStatus> Superblock::write_status() const {
   if (!writes) return std::nullopt;
-  return writes->status();
+  SpoolStatus status = writes->status();
+  std::tie(status.scratch_files, status.scratch) = scratch.Files(SpoolStatus::kShownConflicts);
+  return status;
 }
 
 NodePtr Superblock::At(NodeId id) {

@@ -38,6 +38,18 @@ std::optional<std::string> ScratchFiles::PathOf(const StagedInode& staged) const
   return std::nullopt;
 }
 
+std::pair<std::uint64_t, std::vector<std::string>> ScratchFiles::Files(std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> paths;
+  for (const auto& [directory, names] : directories_) {
+    for (const auto& [name, found] : names) {
+      if (paths.size() == most) return {links_.size(), std::move(paths)};
+      if (found.file) paths.push_back(JoinPath(directory, name));
+    }
+  }
+  return {links_.size(), std::move(paths)};
+}
+
 bool ScratchFiles::Add(const std::string& directory, std::string_view name,
                        const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "codec/core/error.h"
@@ -69,6 +70,8 @@ class ScratchFiles {
   [[nodiscard]] std::vector<Name> Names(const std::string& directory) const;
   // The names in `directory` that lead to scratch files further below.
   [[nodiscard]] std::set<std::string> NamesAbove(const std::string& directory) const;
+  // How many scratch files there are, and the paths of the first `most` of their names.
+  [[nodiscard]] std::pair<std::uint64_t, std::vector<std::string>> Files(std::size_t most) const;
   // How many names a file has.
   [[nodiscard]] std::uint64_t Links(const StagedInode& staged) const;
 

@@ -16,7 +16,7 @@ struct NumberField {
   const char* name;
   std::uint64_t SpoolStatus::*member;
 };
-constexpr std::array<NumberField, 14> kNumbers = {{
+constexpr std::array<NumberField, 15> kNumbers = {{
     {"spool_bytes", &SpoolStatus::spool_bytes},
     {"spool_files", &SpoolStatus::spool_files},
     {"max_spool_bytes", &SpoolStatus::max_spool_bytes},
@@ -30,6 +30,7 @@ constexpr std::array<NumberField, 14> kNumbers = {{
     {"publish_failures", &SpoolStatus::publish_failures},
     {"conflicts", &SpoolStatus::conflicts},
     {"damaged", &SpoolStatus::damaged},
+    {"scratch_files", &SpoolStatus::scratch_files},
     {"lost", &SpoolStatus::lost},
 }};
 
@@ -123,6 +124,10 @@ JsonValue SpoolStatusObject(const SpoolStatus& status) {
   object.Set("last_failure", std::move(failure));
   object.Set("set_aside", ConflictsArray(status.conflicting));
   object.Set("quarantined", ConflictsArray(status.quarantined));
+  std::vector<JsonValue> scratch;
+  for (const std::string& path : status.scratch)
+    scratch.push_back(JsonValue::String(EscapeBytes(path)));
+  object.Set("scratch", JsonValue::Array(std::move(scratch)));
   return object;
 }
 
@@ -144,6 +149,12 @@ Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor) {
   }
   UNSHARD_ASSIGN_OR_RETURN(status.conflicting, ParseConflicts(cursor, "set_aside"));
   UNSHARD_ASSIGN_OR_RETURN(status.quarantined, ParseConflicts(cursor, "quarantined"));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scratch, cursor.Member("scratch"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto paths, scratch.Items(SpoolStatus::kShownConflicts));
+  for (const JsonCursor& path : paths) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string text, path.String());
+    status.scratch.push_back(UnescapeBytes(text));
+  }
   return status;
 }
 

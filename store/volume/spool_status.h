@@ -43,6 +43,8 @@ struct SpoolStatus {
   std::vector<SpoolConflict> conflicting;      // at most kShownConflicts are shown
   std::uint64_t damaged = 0;                   // files in quarantine
   std::vector<SpoolConflict> quarantined;      // as many
+  std::uint64_t scratch_files = 0;             // of the mount, which end with it
+  std::vector<std::string> scratch;            // their paths below the mount point, as many
   std::uint64_t lost = 0;  // committed chunks whose file was removed from the spool by others
 };
 

@@ -217,7 +217,7 @@ class Model:
     def do_rename_chunk_to_scratch(self):
         chunk, scratch = self.any_chunk(), self.any_scratch()
         ours = self.outcome(os.rename, self.root / chunk, self.root / scratch)
-        assert ours == (errno.EXDEV if self.exists(chunk) else errno.ENOENT), ours
+        assert ours == (errno.EPERM if self.exists(chunk) else errno.ENOENT), ours
 
     def do_hold(self):
         """Somebody opens a chunk for reading: that is what it will see."""

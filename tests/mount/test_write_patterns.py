@@ -217,8 +217,7 @@ def test_pattern_06_rename_of_a_chunk_within_its_array(case):
 
 def test_pattern_06_a_chunk_that_is_moved_elsewhere_is_copied_by_mv(case, work):
     name = case.present()[0]
-    for target in (case.path(f"{name}.bak"), case.mount.path / "elsewhere"):
-        refused(errno.EXDEV, os.rename, case.path(name), target)
+    refused(errno.EXDEV, os.rename, case.path(name), case.mount.path / "elsewhere")
     case.check_mount()
     subprocess.run(["mv", case.path(name), case.mount.path / "elsewhere"], check=True, timeout=30)
     assert (case.top / "elsewhere").read_bytes() == case.expected.pop(name)

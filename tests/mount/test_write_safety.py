@@ -3,13 +3,15 @@
 import errno
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 
 import pytest
 
 from mount_data import refused
 from mounting import wait_until
-from write_data import PATIENT, WriteCase, flush, write_file
+from write_data import KINDS, PATIENT, WriteCase, flush, write_file
 
 
 def add_member(path, **members):
@@ -178,3 +180,26 @@ def test_what_a_shard_holds_already_counts(work, mount):
     assert mounted.status()["write"]["dirty_chunks"] == 0
     assert [(mounted.path / names[number]).read_bytes()[:1] for number in (0, 2, 3)] == [
         b"\x09", b"\x07", b"\x08"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_only_copy_becomes_scratch(kind, work, mount, run_unshard):
+    """mv(1) copies after EXDEV, and removes the original: the copy would end with the mount."""
+    case = WriteCase(kind, work, mount)
+    name = case.present()[0]
+    chunk = case.path(name)
+    folder = pathlib.Path(os.path.dirname(chunk))
+    (folder / "backup").mkdir()
+    for target in (f"{chunk}.bak", folder / "backup"):
+        done = subprocess.run(["mv", chunk, target], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1 and "Operation not permitted" in done.stderr, done
+    if kind == "zarr-nested":
+        done = subprocess.run(["mv", folder, f"{folder}.old"], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1, done
+    case.check_mount()
+    shutil.copyfile(chunk, f"{chunk}.bak")
+    flushed = run_unshard("flush", case.mount.path)
+    relative = os.path.relpath(f"{chunk}.bak", case.mount.path)
+    assert flushed.returncode == 0 and "1 scratch file of the mount" in flushed.stderr, flushed
+    assert relative in flushed.stderr
+    case.check(quiet=False)
