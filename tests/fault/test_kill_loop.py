@@ -1,4 +1,7 @@
-"""kill -9 of the daemon under load, again and again: what was acknowledged is there afterwards."""
+"""kill -9 of the daemon under load, again and again: what was acknowledged is there afterwards.
+
+UNSHARD_KILLS: which part of the kills is made (default 1: all; four of each kind at least).
+"""
 
 import errno
 import os
@@ -16,11 +19,17 @@ from io_uring import io_uring_if_offered
 from line_source import LineSource
 from mounting import daemon_of, wait_until
 
-ROUNDS = 12
-ENDS = 8
-HANG_ROUNDS = 15
+
+
+def rounds(most):
+    return max(min(most, 4), round(most * float(os.environ.get("UNSHARD_KILLS", "1"))))
+
+
+ROUNDS = rounds(12)
+ENDS = rounds(8)
+HANG_ROUNDS = rounds(15)
 WRITERS = 8
-TWO_MOUNT_ROUNDS = 3
+TWO_MOUNT_ROUNDS = rounds(3)
 
 
 @pytest.fixture(autouse=True)

@@ -37,10 +37,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 class Tree:
     """The files that git tracks or would track, read once."""
 
-    def __init__(self, root, build=None):
+    def __init__(self, root, build=None, unit_build=None):
         self.root = pathlib.Path(root).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
         self.report = []  # what a rule has measured
+        self.unit_build = pathlib.Path(unit_build or build).resolve() if build else None
         self.update = False  # whether a baseline that has shrunk is written
         self.files = sorted(self._list())
 
@@ -75,14 +76,17 @@ class Tree:
         return [(text.count("\n", 0, m.start(1)) + 1, m[1], m[2]) for m in INCLUDE.finditer(text)]
 
     def compile_commands(self):
-        """Those of the build, with the sources of a unit that is compiled as one in its place."""
-        expanded = []
-        for entry in json.loads((self.build / "compile_commands.json").read_text()):
-            unit = pathlib.Path(entry["directory"]) / entry["file"]
-            parts = re.findall(r'^#include "(/.*\.cc)"$', unit.read_text(), re.MULTILINE) \
-                if unit.suffix == ".cxx" else [entry["file"]]
-            expanded += [{**entry, "file": each} for each in parts]
-        return expanded
+        """Those of the build, and of the unit tests' build for what only that one compiles. Instead of a unit
+        that is compiled as one its sources."""
+        expanded = {}
+        for build in dict.fromkeys((self.build, self.unit_build)):
+            for entry in json.loads((build / "compile_commands.json").read_text()):
+                unit = pathlib.Path(entry["directory"]) / entry["file"]
+                parts = re.findall(r'^#include "(/.*\.cc)"$', unit.read_text(), re.MULTILINE) \
+                    if unit.suffix == ".cxx" else [entry["file"]]
+                for each in parts:
+                    expanded.setdefault(os.path.realpath(os.path.join(entry["directory"], each)), {**entry, "file": each})
+        return list(expanded.values())
 
     def latest(self):
         """What the latest commits have touched, the last one first; everything where there is no history."""
@@ -351,6 +355,7 @@ def compile_alone(tree, flags, names):
             source = pathlib.Path(folder) / "alone.cc"
             source.write_text(f'#include "{name}"\n')
             done = subprocess.run([*flags_for(name), "-fsyntax-only", "-Wshadow", "-Werror",
+                                   "-Wno-unknown-warning-option" if "clang" in flags_for(name)[0] else
                                    "-Wno-subobject-linkage", str(source)],
                                   capture_output=True, text=True)
         if done.returncode == 0:
@@ -377,13 +382,17 @@ def headers_compile_alone(tree):
 MOST_COMPILED_ALONE = 40
 
 
+def touched_sources(tree, flags):
+    """The sources that the latest commits have touched, the last one first; instead of a header its source."""
+    touched = [str(pathlib.PurePath(name).with_suffix(".cc")) for name in tree.latest() if layer_of(name)]
+    return [name for name in dict.fromkeys(touched) if name in flags]
+
+
 def sources_compile_alone(tree):
     """Sources that were touched last include what they use, and hide no name, which does not show where
-    a sub-folder is compiled as one; a header that was touched is tried by its source."""
+    a sub-folder is compiled as one."""
     flags = compile_flags(tree)
-    touched = [str(pathlib.PurePath(name).with_suffix(".cc")) for name in tree.latest() if layer_of(name)]
-    sources = [name for name in dict.fromkeys(touched) if name in flags]
-    return compile_alone(tree, flags, sources[:MOST_COMPILED_ALONE])
+    return compile_alone(tree, flags, touched_sources(tree, flags)[:MOST_COMPILED_ALONE])
 
 
 # Written with a bracket each, so that this file does not find itself.
@@ -493,12 +502,29 @@ def readability(tree):
     return findings
 
 
+MOST_TIDIED = 8  # ten seconds each
+
+
+def tidy(tree):
+    """clang-tidy has nothing to say about the sources that were touched last."""
+    flags = compile_flags(tree)
+
+    def tidy_one(name):
+        done = subprocess.run(["clang-tidy", "--quiet", f"--config-file={tree.root}/.clang-tidy", str(tree.root / name),
+                               "--", *flags[name][1:], "-std=c++20", "-Wno-everything"], capture_output=True, text=True)
+        return [line for line in done.stdout.splitlines() if re.search(r": (error|warning): ", line)] or \
+            ([] if done.returncode == 0 else [f"{name}: {done.stdout or done.stderr}"])
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [each for found in pool.map(tidy_one, touched_sources(tree, flags)[:MOST_TIDIED]) for each in found]
+
+
 RULES = {rule.__name__: rule for rule in (
     include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
     file_size, class_size, header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone,
     sources_compile_alone, words,
-    words_of_the_field, plain_english, readability)}
+    words_of_the_field, plain_english, readability, tidy)}
 
 
 def main():
@@ -506,9 +532,10 @@ def main():
     parser.add_argument("rule", choices=RULES)
     parser.add_argument("--root", required=True)
     parser.add_argument("--build", required=True)
+    parser.add_argument("--unit-build", help="where the unit tests are built, if not in --build")
     parser.add_argument("--update", action="store_true", help="write a baseline that has shrunk")
     arguments = parser.parse_args()
-    tree = Tree(arguments.root, arguments.build)
+    tree = Tree(arguments.root, arguments.build, arguments.unit_build)
     tree.update = arguments.update
     findings = RULES[arguments.rule](tree)
     print("".join(f"{line}\n" for line in tree.report), end="")

@@ -13,6 +13,7 @@ import lint
 
 CLEAN = {
     ".clang-format": "BasedOnStyle: Google\nSortIncludes: Never\n",
+    ".clang-tidy": 'Checks: "-*,bugprone-*"\nWarningsAsErrors: "*"\n',
     "codec/core/bytes.h": "#pragma once\n#include <cstddef>\nusing Size = std::size_t;\n",
     "codec/json/json.cc": '#include "codec/core/bytes.h"\n#include <nlohmann/json.hpp>\n',
     "codec/json/json.h": "#pragma once\n",
@@ -213,6 +214,13 @@ class SelfTest(unittest.TestCase):
         unit.write_text(f'#include <string>\n#include "{self.root}/store/local/leaning.cc"\n')
         self.compile("codec/json/json.cc", unit)
         self.finds("sources_compile_alone", "store/local/leaning.cc")
+
+    def test_what_clang_tidy_finds_is_found(self):
+        self.assertEqual(self.findings("tidy"), [])
+        self.put("store/object/moved.cc", "#include <string>\nvoid Take(std::string);\n"
+                 "int Use(std::string a) {\n  Take(std::move(a));\n  return a.size() > 1;\n}\n")
+        self.compile("codec/json/json.cc", "store/object/moved.cc")
+        self.finds("tidy", "bugprone-use-after-move")
 
     def test_sources_of_the_latest_commits_come_first(self):
         git = ["git", "-C", str(self.root), "-c", "user.name=a", "-c", "user.email=a@b"]
