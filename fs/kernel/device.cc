@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fs/kernel/ring_queues.h"
 #include "store/object/log.h"
@@ -35,6 +37,7 @@ constexpr std::uint32_t kMaxStackDepth = 1;
 
 thread_local std::uint32_t backing_of_reply = 0;
 thread_local const WatchedReply::Failed* reply_failed = nullptr;
+thread_local void* buffer_of_thread = nullptr;  // where it has read its last request to
 
 constexpr std::size_t kThroughFlags =
     offsetof(fuse_init_out, flags2) + sizeof(fuse_init_out::flags2);
@@ -163,8 +166,21 @@ ssize_t WriteDevice(int device, iovec* parts, int count, void* user_data) {
   return writev(device, parts, count);
 }
 
+// libfuse gives each of its threads a buffer for the largest request, and most requests need one
+// page of it. malloc may take it from memory that was in use before: all its pages would stay
+// resident, and the next large block of this process would need fresh ones. So they go back to the
+// kernel: else the process grows by the size of a buffer with each thread.
+void ReleasePages(void* buffer, std::size_t size) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(buffer);
+  const std::uintptr_t skipped = (page - address % page) % page;
+  if (skipped >= size) return;
+  madvise(static_cast<char*>(buffer) + skipped, (size - skipped) / page * page, MADV_DONTNEED);
+}
+
 ssize_t ReadDevice(int device, void* buffer, std::size_t size, void* user_data) {
   auto& context = *static_cast<FuseContext*>(user_data);
+  if (std::exchange(buffer_of_thread, buffer) != buffer) ReleasePages(buffer, size);
   const ssize_t got = read(device, buffer, size);
   if (context.handshake.load(std::memory_order_relaxed) != Handshake::kOffer) return got;
   fuse_in_header header{};

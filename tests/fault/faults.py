@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import pathlib
@@ -32,6 +33,14 @@ def flush(mounted):
 def write_state(mounted):
     """The member "write" of status.json."""
     return mounted.status()["write"]
+
+
+@contextlib.contextmanager
+def locked(path):
+    """Holds the lock of a shard as another writer of it does."""
+    with open(f"{path}.__lock", "wb") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        yield
 
 
 # ------------------------------------------------------------------------------------- programs

@@ -1,8 +1,6 @@
 """Writers that are faster than their shards are published: they wait, and nobody else does."""
 
 import concurrent.futures
-import contextlib
-import fcntl
 import os
 import signal
 import subprocess
@@ -11,7 +9,7 @@ import threading
 
 import pytest
 
-from faults import flush
+from faults import flush, locked
 from line_source import LineSource, value
 from mounting import wait_until
 
@@ -19,14 +17,6 @@ BOUND = 60
 CHUNK = 256 << 10
 # Nothing is published but to make room.
 OPTIONS = "publish_after=1000,spool_size=1M,no_io_uring"
-
-
-@contextlib.contextmanager
-def locked(path):
-    """Holds the lock of a shard as another writer of it does."""
-    with open(f"{path}.__lock", "wb") as lock:
-        fcntl.lockf(lock, fcntl.LOCK_EX)
-        yield
 
 
 @pytest.fixture
