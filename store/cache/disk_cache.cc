@@ -15,15 +15,16 @@ namespace unshard {
 namespace {
 
 // The layout of the folder; another one gets another name.
-constexpr const char* kLayout = "/v1";
+constexpr const char* kLayout = "v1";
 constexpr std::size_t kMostQueued = 4096;
 constexpr std::uint64_t kLargestEntry = std::uint64_t{16} << 20;
 constexpr std::chrono::seconds kAfterFailure{10};
 
 Result<std::shared_ptr<FileSystem>> OpenFolder(const std::string& folder) {
   const PrivateFolder cache{folder, "cache folder", "name another with -o cache=DIR"};
-  UNSHARD_RETURN_IF_ERROR(MakePrivateFolder(cache));
-  return MakeFolder(folder + kLayout, NewFiles::kPrivate);
+  UNSHARD_ASSIGN_OR_RETURN(const auto files, MakePrivateFolder(cache));
+  UNSHARD_RETURN_IF_ERROR(MakeDirectories(*files, kLayout));
+  return OpenBelow(*files, kLayout, NewFiles::kPrivate);
 }
 
 }  // namespace

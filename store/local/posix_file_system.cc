@@ -240,17 +240,33 @@ Result<std::uint64_t> PosixFileSystem::FreeBytes() {
   return CheckedMultiply(status.f_bavail, status.f_frsize).value_or(UINT64_MAX);
 }
 
+// Folders of this program's own files may be cleaned away, and are made again.
+RootDirectory::Removed WhenRemoved(NewFiles modes) {
+  return modes == NewFiles::kPrivate ? RootDirectory::Removed::kIsEmpty
+                                     : RootDirectory::Removed::kFails;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root, NewFiles modes,
                                                         std::shared_ptr<const OwnMount> own,
                                                         Directories directories) {
-  using Removed = RootDirectory::Removed;
-  // Folders of this program's own files may be cleaned away, and are made again.
-  const Removed removed = modes == NewFiles::kPrivate ? Removed::kIsEmpty : Removed::kFails;
   UNSHARD_ASSIGN_OR_RETURN(auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest,
-                                                               std::move(own), removed));
+                                                               std::move(own), WhenRemoved(modes)));
   return std::make_shared<PosixFileSystem>(std::move(directory), modes, directories);
+}
+
+Result<std::shared_ptr<FileSystem>> OpenBelow(FileSystem& files, const std::string& path,
+                                              NewFiles modes, Directories directories) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto directory, files.Open(path, {.attributes = true}));
+  errno = ENOENT;
+  FileDescriptor root(
+      directory ? ::openat(directory->descriptor(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
+  if (!root.valid()) return FailErrno(errno, files.Describe(path) + ": opening the directory");
+  return std::make_shared<PosixFileSystem>(
+      RootDirectory::Of(std::move(root), files.Describe(path), RootDirectory::Resolver::kBest,
+                        nullptr, WhenRemoved(modes)),
+      modes, directories);
 }
 
 }  // namespace unshard

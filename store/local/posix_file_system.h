@@ -27,5 +27,10 @@ Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(
     const std::string& root, NewFiles modes = NewFiles::kShared,
     std::shared_ptr<const OwnMount> own = nullptr,
     Directories directories = Directories::kOpenedEachTime);
+// The directory `path` below the root of `files`, which is such a tree: by its descriptor, whatever
+// has the path of that root by now. Fails like OpenPosixFileSystem.
+Result<std::shared_ptr<FileSystem>> OpenBelow(
+    FileSystem& files, const std::string& path, NewFiles modes,
+    Directories directories = Directories::kOpenedEachTime);
 
 }  // namespace unshard

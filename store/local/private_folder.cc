@@ -14,9 +14,11 @@ namespace {
 
 constexpr mode_t kOthers = 0077;
 
-Status CheckIsPrivate(const PrivateFolder& folder) {
+// Of the directory that was opened: its path may lead elsewhere by now.
+Status CheckIsPrivate(const PrivateFolder& folder, FileSystem& files) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto opened, files.Open("", {.attributes = true}));
   struct stat status {};
-  if (::stat(folder.path.c_str(), &status) != 0) return FailErrno(errno, folder.path);
+  if (::fstat(opened->descriptor(), &status) != 0) return FailErrno(errno, folder.path);
   const std::string named = folder.path + ": this " + std::string(folder.kind);
   if (status.st_uid != ::geteuid()) {
     return Fail(ErrorCode::kPermissionDenied,
@@ -60,7 +62,7 @@ Result<std::shared_ptr<FileSystem>> MakePrivateFolder(const PrivateFolder& folde
     error.message += "; it is the " + std::string(folder.kind) + ": " + std::string(folder.way_out);
     return tl::unexpected<Error>(std::move(error));
   }
-  UNSHARD_RETURN_IF_ERROR(CheckIsPrivate(folder));
+  UNSHARD_RETURN_IF_ERROR(CheckIsPrivate(folder, **made));
   return made;
 }
 

@@ -15,9 +15,10 @@ namespace unshard {
 // before the next.
 Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFiles modes);
 
-// A folder of this user alone (0700), made where it is missing as MakeFolder does. Fails, calling
-// it by `kind` ("spool folder") and ending with `way_out`, where it cannot be made, is another
-// user's, or others may enter it.
+// A folder of this user alone (0700), made where it is missing as MakeFolder does. To be used
+// through what is returned, which was checked: its path may lead to another user's later. Fails,
+// calling it by `kind` ("spool folder") and ending with `way_out`, where it cannot be made, is
+// another user's, or others may enter it.
 struct PrivateFolder {
   std::string path;
   std::string_view kind;

@@ -46,6 +46,13 @@ Result<std::unique_ptr<RootDirectory>> RootDirectory::Open(const std::string& pa
                                                            Removed removed) {
   FileDescriptor root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return FailErrno(errno, path + ": opening the directory");
+  return Of(std::move(root), path, resolver, std::move(own), removed);
+}
+
+std::unique_ptr<RootDirectory> RootDirectory::Of(FileDescriptor root, const std::string& path,
+                                                 Resolver resolver,
+                                                 std::shared_ptr<const OwnMount> own,
+                                                 Removed removed) {
   // Old kernels answer ENOSYS, some containers EPERM: any failure here means "not available".
   const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH, 0, 0)
                                                          : -1);

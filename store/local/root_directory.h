@@ -28,6 +28,11 @@ class RootDirectory {
                                                      Resolver resolver = Resolver::kBest,
                                                      std::shared_ptr<const OwnMount> own = nullptr,
                                                      Removed removed = Removed::kIsEmpty);
+  // The same of a directory that is open already (O_PATH), whatever has its path by now: messages
+  // name `path`.
+  static std::unique_ptr<RootDirectory> Of(FileDescriptor root, const std::string& path,
+                                           Resolver resolver, std::shared_ptr<const OwnMount> own,
+                                           Removed removed);
 
   // Opens `key` with `flags` (O_CLOEXEC and O_NOCTTY are added). Returns a descriptor, or an
   // invalid one where nothing is there. kPermissionDenied where the key leads out of the root,

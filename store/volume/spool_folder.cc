@@ -26,10 +26,12 @@ std::string FolderOf(const VolumeOptions& options) {
   return options.spool.empty() ? DefaultSpoolFolder() : options.spool;
 }
 
-Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOptions& options,
+// The spool `name` in a folder that was checked.
+Result<std::shared_ptr<Spool>> OpenSpool(FileSystem& folder, const std::string& name,
+                                         const VolumeOptions& options,
                                          const SourceIdentity& identity) {
-  UNSHARD_ASSIGN_OR_RETURN(
-      auto files, OpenPosixFileSystem(path, NewFiles::kPrivate, nullptr, Directories::kKeptOpen));
+  UNSHARD_ASSIGN_OR_RETURN(auto files,
+                           OpenBelow(folder, name, NewFiles::kPrivate, Directories::kKeptOpen));
   SpoolOptions spool_options;
   spool_options.source = options.source;
   spool_options.identity = identity;
@@ -95,11 +97,12 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifyVolume(options));
   const SpoolOwner ours = ThisProcess(options.source, identity);
   OpenedSpools opened;
+  opened.folder = files;
   UNSHARD_ASSIGN_OR_RETURN(const auto found, FindSpools(*files));
   for (const FoundSpool& one : found) {
     const std::string path = folder + "/" + one.path;
     if (!IsLeftOver(one, ours, path)) continue;
-    auto spool = OpenSpool(path, options, identity);
+    auto spool = OpenSpool(*files, one.path, options, identity);
     if (!spool) {
       // Another mount was faster, or the spool is damaged in a way that a person should examine.
       LogWarning(spool.error().message);
@@ -110,7 +113,7 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
   }
   if (opened.spools.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, MakeSpoolDirectory(*files, options));
-    UNSHARD_ASSIGN_OR_RETURN(auto spool, OpenSpool(folder + "/" + name, options, identity));
+    UNSHARD_ASSIGN_OR_RETURN(auto spool, OpenSpool(*files, name, options, identity));
     opened.spools.push_back(std::move(spool));
     opened.paths.push_back(folder + "/" + name);
   }
@@ -119,17 +122,11 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
 
 void RemoveEmptySpools(const OpenedSpools& opened) {
   for (std::size_t i = 0; i < opened.spools.size(); ++i) {
-    const std::string& path = opened.paths[i];
     const auto emptied = opened.spools[i]->RemoveIfEmpty();
     Status removed = emptied ? Status() : tl::unexpected<Error>(emptied.error());
     if (emptied && *emptied) {
-      const auto folder = OpenPosixFileSystem(ParentPath(path));
-      if (folder) {
-        const auto gone = (*folder)->Remove(BaseName(path));
-        removed = gone ? (*folder)->SyncDirectory("") : tl::unexpected<Error>(gone.error());
-      } else {
-        removed = tl::unexpected<Error>(folder.error());
-      }
+      const auto gone = opened.folder->Remove(BaseName(opened.paths[i]));
+      removed = gone ? opened.folder->SyncDirectory("") : tl::unexpected<Error>(gone.error());
     }
     // One that was deleted behind our back is gone, as it should be.
     if (!removed && removed.error().system_errno != ENOENT) LogWarning(removed.error().message);

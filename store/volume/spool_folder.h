@@ -14,6 +14,7 @@
 namespace unshard {
 
 struct OpenedSpools {
+  std::shared_ptr<FileSystem> folder;
   std::vector<std::shared_ptr<Spool>> spools;
   std::vector<std::string> paths;  // where they are, in the same order
 };
