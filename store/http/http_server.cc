@@ -53,13 +53,20 @@ HttpRequest HttpServer::MakeRequest(std::string_view key, const std::optional<As
   return request;
 }
 
-void HttpServer::Start(HttpRequest request, const std::optional<AskedRange>& range,
-                       Done done) const {
-  transport_->Start(std::move(request), [this, asked = range.value_or(AskedRange{}),
-                                         done = std::move(done)](Result<HttpResponse> response) {
-    if (!response) return done(tl::unexpected<Error>(std::move(response).error()));
-    done(CatchExceptions([&] { return Read(*std::move(response), asked); }));
-  });
+void HttpServer::Start(HttpRequest request, const std::optional<AskedRange>& range, Done done) {
+  transport_->Start(std::move(request),
+                    [self = shared_from_this(), asked = range.value_or(AskedRange{}),
+                     done = std::move(done)](Result<HttpResponse> response) {
+                      if (!response)
+                        return done(tl::unexpected<Error>(std::move(response).error()));
+                      const auto read = [self, asked, done](HttpResponse& answer) {
+                        done(CatchExceptions([&] { return self->Read(std::move(answer), asked); }));
+                      };
+                      const bool whole = response->status == 200 && !response->body_too_large;
+                      if (!whole) return read(*response);
+                      const auto held = std::make_shared<HttpResponse>(*std::move(response));
+                      self->reading_.Add([read, held] { read(*held); });
+                    });
 }
 
 Result<HttpAnswer> HttpServer::Ask(HttpRequest request,
@@ -83,9 +90,11 @@ void HttpServer::FetchWhole(const std::string& key, std::uint64_t bytes, WholeFe
 }
 
 void HttpServer::StartWhole(const std::string& key, std::uint64_t bytes, Done done) {
-  FetchWhole(key, bytes, [done = std::move(done)](const std::shared_ptr<WholeFetch>& fetch) {
-    done(fetch->Answer());
-  });
+  FetchWhole(key, bytes,
+             [self = shared_from_this(),
+              done = std::move(done)](const std::shared_ptr<WholeFetch>& fetch) {
+               self->reading_.Add([fetch, done] { done(fetch->Answer()); });
+             });
 }
 
 Result<HttpAnswer> HttpServer::AskWhole(const std::string& key, std::uint64_t bytes,

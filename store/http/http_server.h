@@ -14,6 +14,7 @@
 #include "store/http/whole_fetches.h"
 #include "store/http/whole_objects.h"
 #include "store/object/deadline.h"
+#include "store/object/worker.h"
 
 namespace unshard {
 
@@ -28,9 +29,10 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   [[nodiscard]] HttpRequest MakeRequest(std::string_view key,
                                         const std::optional<AskedRange>& range,
                                         const Deadline& deadline) const;
-  // Starts the request and reads its answer. `done` as HttpTransport::Start calls it.
+  // Starts the request and reads its answer. `done` as HttpTransport::Start calls it, or on a
+  // thread of this object: whole objects may have to be decoded, which keeps the network waiting.
   using Done = std::function<void(Result<HttpAnswer>)>;
-  void Start(HttpRequest request, const std::optional<AskedRange>& range, Done done) const;
+  void Start(HttpRequest request, const std::optional<AskedRange>& range, Done done);
   // The same, and a wait for the answer, which is read by the calling thread.
   Result<HttpAnswer> Ask(HttpRequest request, const std::optional<AskedRange>& range) const;
 
@@ -67,6 +69,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   const std::shared_ptr<WholeFetches> whole_fetches_;
   std::atomic<bool> suffixes_are_broken_{false};
   mutable std::atomic<bool> has_read_{false};  // an object
+  Worker reading_;                             // answers that have whole objects
 };
 
 }  // namespace unshard

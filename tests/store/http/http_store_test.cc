@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -380,6 +381,26 @@ TEST_F(HttpStoreTest, AnObjectThatIsStoredCompressedIsReadWholeAndDecoded) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
   EXPECT_NE(refused.error().message.find("'br'"), std::string::npos);
+}
+
+TEST_F(HttpStoreTest, WholeObjectsAreNotReadOnTheThreadOfTheNetwork) {
+  for (const std::size_t size : {std::size_t{1000}, std::size_t{300'000}}) {
+    Put("key", std::string(size, 'x'));
+    const auto version = Open(*Store()).version;
+    const auto thread_of_read = [&] {
+      std::promise<std::thread::id> thread;
+      version->StartRead(RangeRequest::At(2, 3), Deadline::None(), [&](Result<ReadResult> read) {
+        EXPECT_TRUE(read && AsText(read->value.span()) == "xxx");
+        thread.set_value(std::this_thread::get_id());
+      });
+      return thread.get_future().get();
+    };
+    const auto network = thread_of_read();
+    EXPECT_EQ(thread_of_read(), network);
+    Break("ask Range\nask Range\n");
+    EXPECT_NE(thread_of_read(), network) << size;
+    Break("");
+  }
 }
 
 TEST_F(HttpStoreTest, ABombIsDefused) {
