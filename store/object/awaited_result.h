@@ -10,9 +10,34 @@
 #include <utility>
 
 #include "codec/core/error.h"
+#include "store/object/catch_exceptions.h"
 #include "store/object/deadline.h"
 
 namespace unshard {
+
+// `done`, which is called with kInternal where all its copies go without a call, as where an
+// exception ends what would have called it. Calls after the first one are not made.
+template <class Value>
+std::function<void(Result<Value>)> AlwaysCalled(std::function<void(Result<Value>)> done) {
+  struct Caller {
+    std::function<void(Result<Value>)> done;
+    explicit Caller(std::function<void(Result<Value>)> called) : done(std::move(called)) {}
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+    void Call(Result<Value> result) {
+      if (const auto call = std::exchange(done, nullptr)) call(std::move(result));
+    }
+    ~Caller() {
+      // A text so short takes no memory.
+      static_cast<void>(CatchExceptions([this]() -> Status {
+        return Call(tl::unexpected<Error>({ErrorCode::kInternal, "no answer", 0})), Status();
+      }));
+    }
+  };
+  return [caller = std::make_shared<Caller>(std::move(done))](Result<Value> result) {
+    caller->Call(std::move(result));
+  };
+}
 
 // Shared by both, since the callback may run after the wait has ended. One thread waits, once.
 // Thread-safe.
@@ -29,24 +54,11 @@ class AwaitedResult {
     changed_.notify_one();
   }
 
-  // A callback that brings the result of its call. Where all its copies go without a call, as where
-  // an exception ends what would have called it, it brings kInternal.
+  // A callback that brings the result of its call, or that of AlwaysCalled.
   static std::function<void(Result<Value>)> Callback(std::shared_ptr<AwaitedResult> outcome) {
-    struct Caller {
-      const std::shared_ptr<AwaitedResult> outcome;
-      bool called = false;
-      explicit Caller(std::shared_ptr<AwaitedResult> brought_to) : outcome(std::move(brought_to)) {}
-      Caller(const Caller&) = delete;
-      Caller& operator=(const Caller&) = delete;
-      ~Caller() {
-        // A text so short takes no memory.
-        if (!called) outcome->Bring(tl::unexpected<Error>({ErrorCode::kInternal, "no answer", 0}));
-      }
-    };
-    return [caller = std::make_shared<Caller>(std::move(outcome))](Result<Value> result) {
-      caller->called = true;
-      caller->outcome->Bring(std::move(result));
-    };
+    return AlwaysCalled<Value>([outcome = std::move(outcome)](Result<Value> result) {
+      outcome->Bring(std::move(result));
+    });
   }
 
   // Waits without limit.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/object/awaited_result.h"
 #include "store/object/catch_exceptions.h"
 
 namespace unshard {
@@ -33,7 +34,10 @@ class Window {
       outcome_ = std::move(outcome);
       waiting = std::move(waiting_);
     }
-    for (const auto& call : waiting) call();
+    for (const auto& call : waiting) {
+      // Where a call throws, its end gives an error to its reader.
+      static_cast<void>(CatchExceptions([&]() -> Status { return call(), Status(); }));
+    }
   }
   // Calls `call` once the request has ended: now, or on the thread that ends it.
   void WhenLanded(std::function<void()> call) {
@@ -156,19 +160,20 @@ class PrefetchingVersion final : public ObjectVersion {
       windows_.push_back({range, window});
     }
     const Deadline deadline{Clock::now() + PrefetchingStore::kPatience, {}};
+    const auto landed = [window, cache = cache_](Result<ReadResult> read) {
+      // Before those that wait go on: the last of them erases it.
+      if (read && read->state == ReadResult::State::kFound &&
+          read->value.size() == window->range().size) {
+        const Status kept = CatchExceptions([&]() -> Status {
+          cache->Put(window->key(), {window, window->range().size});
+          return {};
+        });
+        if (!kept) read = tl::unexpected<Error>(kept.error());
+      }
+      window->Land(std::move(read));
+    };
     below_->StartRead(RangeRequest::At(range.begin, range.size), deadline,
-                      [window, cache = cache_](Result<ReadResult> read) {
-                        // Before those that wait go on: the last of them erases it.
-                        if (read && read->state == ReadResult::State::kFound &&
-                            read->value.size() == window->range().size) {
-                          const Status kept = CatchExceptions([&]() -> Status {
-                            cache->Put(window->key(), {window, window->range().size});
-                            return {};
-                          });
-                          if (!kept) read = tl::unexpected<Error>(kept.error());
-                        }
-                        window->Land(std::move(read));
-                      });
+                      AlwaysCalled<ReadResult>(landed));
   }
 
  private:

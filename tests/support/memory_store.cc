@@ -120,6 +120,13 @@ void MemoryStore::ReleaseReads() {
   for (const auto& end : held) end();
 }
 
+void MemoryStore::DropReads() {
+  std::vector<std::function<void()>> held;  // ends without the lock
+  const std::lock_guard lock(content_->mutex);
+  content_->holds = false;
+  held = std::exchange(content_->held, {});
+}
+
 std::size_t MemoryStore::held_reads() const {
   const std::lock_guard lock(content_->mutex);
   return content_->held.size();

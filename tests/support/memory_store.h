@@ -36,6 +36,8 @@ class MemoryStore final : public ObjectStore {
   void HoldReads();
   // Ends, on this thread, the reads that were held, and holds no more of them.
   void ReleaseReads();
+  // The same, but these reads never call back.
+  void DropReads();
   // The number of reads that are held.
   [[nodiscard]] std::size_t held_reads() const;
 

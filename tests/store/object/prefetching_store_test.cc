@@ -165,6 +165,19 @@ TEST_F(PrefetchingStoreTest, ReadsThatWaitForARequestThatFailsAskThemselves) {
   EXPECT_EQ(Requests(), 2u);
 }
 
+// As where memory runs out in a callback of the request.
+TEST_F(PrefetchingStoreTest, ARequestThatEndsWithoutACallKeepsNobodyWaiting) {
+  memory_->HoldReads();
+  version_->Prefetch({0, 500});
+  std::string text;
+  version_->StartRead(RangeRequest::At(0, 50), Deadline::None(), [&](Result<ReadResult> read) {
+    text = read ? AsText(read->value.span()) : read.error().message;
+  });
+  ASSERT_EQ(memory_->held_reads(), 1u);
+  memory_->DropReads();
+  EXPECT_EQ(text, text_.substr(0, 50));
+}
+
 TEST_F(PrefetchingStoreTest, AReplacedVersionIsNeverMixed) {
   version_->Prefetch({0, 500});
   memory_->Put("object", std::string(1000, 'N'));
