@@ -133,9 +133,16 @@ std::vector<SpooledChunk> Spool::State::Kept(const char* top, std::vector<Spoole
     const std::lock_guard lock(mutex);
     kept = list;
   }
+  // Of each directory once, however many files it has.
+  std::map<std::string, Result<std::vector<std::string>>> names;
   const auto is_gone = [&](const SpooledChunk& chunk) {
-    const auto file = files->Stat(SealedPath(top, chunk));
-    return file && !*file;
+    const std::string directory = std::string(top) + '/' + DatasetDirectory(chunk.dataset);
+    auto listed = names.find(directory);
+    if (listed == names.end()) {
+      listed = names.emplace(directory, SortedNames(*files, directory)).first;
+    }
+    return listed->second &&
+           !std::binary_search(listed->second->begin(), listed->second->end(), SealedName(chunk));
   };
   std::set<std::uint64_t> gone;
   for (const SpooledChunk& chunk : kept) {

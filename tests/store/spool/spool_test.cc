@@ -490,6 +490,18 @@ TEST_F(SpoolTest, ConflictsAreKeptAside) {
   EXPECT_GT(Sealed("x", "new").sequence, sealed.sequence);
 }
 
+TEST_F(SpoolTest, HoweverManyFilesAreQuarantinedTheirDirectoryIsListedOnce) {
+  disk_ = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.counts_reads = true});
+  Open();
+  std::vector<SpooledChunk> sealed;
+  for (int i = 0; i < 20; ++i) sealed.push_back(Sealed(std::to_string(i), "voxels"));
+  for (const SpooledChunk& chunk : sealed) ASSERT_TRUE(spool_->Quarantine(chunk));
+  ASSERT_TRUE(disk_->Remove("conflicts/8_8_8/" + SealedName(sealed[7])));
+  disk_->ResetCount();
+  EXPECT_EQ(spool_->Conflicts().size(), 19U);
+  EXPECT_EQ(disk_->operations(), 1U);
+}
+
 TEST_F(SpoolTest, SequencesGoOnAboveAllThatWereSeen) {
   const SpooledChunk first = Sealed("x", "1");
   const SpooledChunk second = Sealed("y", "2");
