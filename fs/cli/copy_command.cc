@@ -1,6 +1,7 @@
 #include "fs/cli/copy_command.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -234,6 +235,13 @@ Status Copy(const CopyCommand& command, bool& tried) {
   return CopyInto(command, both, only_compares);
 }
 
+// A full disk: what was copied stays, and is found again.
+Error WithWayOut(Error error) {
+  if (error.system_errno != ENOSPC && error.system_errno != EDQUOT) return error;
+  error.message += "; make room, then run the same command again: it goes on where it stopped";
+  return error;
+}
+
 }  // namespace
 
 int RunCopy(const CopyCommand& command) {
@@ -242,7 +250,7 @@ int RunCopy(const CopyCommand& command) {
   bool tried = false;
   const Status copied = Copy(command, tried);
   if (copied) return 0;
-  const int status = ReportFailure(copied.error());
+  const int status = ReportFailure(WithWayOut(copied.error()));
   const bool wrong = !tried && copied.error().code == ErrorCode::kInvalidArgument;
   return wrong ? kWrongArguments : status;
 }

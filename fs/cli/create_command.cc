@@ -114,6 +114,8 @@ Status ExpectNothingOfSource(const CreateCommand& command, const Schema& schema)
                        : !schema.dimension_units.empty() ? "--resolution"
                        : command.scales != 1             ? "--scales"
                        : !command.factors.empty()        ? "--factor"
+                       : !command.axes.empty()           ? "--axes"
+                       : !command.offset.empty()         ? "--offset"
                                                          : nullptr;
   if (option == nullptr) return {};
   return WrongOption(option,
@@ -142,7 +144,8 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
   CreateCommand sized = command;
   sized.item_size = source.levels.front().array.data_type.size;
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(sized, format));
-  if (schema.domain) return DescribedDocuments(command);
+  const bool describes = !command.shape.empty() || !command.schema.empty();
+  if (schema.domain && describes) return DescribedDocuments(command);
   UNSHARD_RETURN_IF_ERROR(ExpectNothingOfSource(command, schema));
   const bool stores =
       !command.chunk.empty() || !command.shard.empty() || schema.codec || !command.schema.empty();

@@ -18,6 +18,7 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/schema/json_reading.h"
+#include "fs/common/readable.h"
 
 namespace unshard {
 namespace {
@@ -31,9 +32,10 @@ Result<std::int64_t> WholeNumber(const std::string& option, const std::string& t
   const std::size_t first = text.starts_with('-') ? 1 : 0;
   const bool is_number =
       text.size() > first && text.find_first_not_of("0123456789", first) == std::string::npos;
-  return WrongOption(option, (is_number ? "expected numbers below 2^63, found \""
-                                        : "expected whole numbers separated by commas, found \"") +
-                                 text + "\"");
+  std::string expected =
+      is_number ? "expected numbers below 2^63" : "expected whole numbers separated by commas";
+  if (option == "--shard") expected += ", a size such as 1GB, or auto";
+  return WrongOption(option, expected + ", found \"" + text + "\"");
 }
 
 // A list of numbers. Of a volume the last one, of the channel, may be left out: it is `of_channel`.
@@ -290,10 +292,6 @@ std::string CommaList(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string NumbersText(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " number" : " numbers");
-}
-
 // Every list has one item for each dimension of --shape; of a volume the last one may be left out.
 Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
   if (command.shape.empty()) return {};
@@ -305,14 +303,16 @@ Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
     return WrongOption("--shape " + CommaList(command.shape),
                        "expected x,y,z or x,y,z,channels of a precomputed volume");
   }
-  const auto check = [&](const char* option, const std::vector<std::string>& list) -> Status {
+  const auto check = [&](const char* option, const std::vector<std::string>& list,
+                         const char* noun = "number") -> Status {
     if (list.empty() || rank(list.size()) == rank(command.shape.size())) return {};
     return WrongOption(std::string(option) + " " + CommaList(list),
-                       NumbersText(list.size()) + ", but --shape " + CommaList(command.shape) +
+                       Counted(list.size(), noun) + ", but --shape " + CommaList(command.shape) +
                            " has " + std::to_string(command.shape.size()) + " dimensions");
   };
   UNSHARD_RETURN_IF_ERROR(check("--offset", command.offset));
   UNSHARD_RETURN_IF_ERROR(check("--chunk", command.chunk));
+  UNSHARD_RETURN_IF_ERROR(check("--axes", command.axes, "name"));
   if (ShardBytes(command)) return {};
   return check("--shard", command.shard);
 }
@@ -383,6 +383,7 @@ std::vector<OptionOfMember> MemberOptions(const CreateCommand& command, bool is_
   return {{"chunk_layout", shard ? "--shard" : "--chunk",
            CommaList(shard ? command.shard : command.chunk)},
           {"codec", "--codec", command.codec},
+          {"domain.labels", "--axes", CommaList(command.axes)},
           {"domain", "--shape", CommaList(command.shape)},
           {"dtype", "--dtype", command.dtype},
           {"fill_value", "--fill", command.fill},

@@ -50,10 +50,18 @@ std::vector<Run> RunsOf(std::span<const ChunkSource::Chunk> chunks, std::uint64_
 
 }  // namespace
 
-tl::unexpected<Error> ChunkSource::Changed(Error error) const {
+std::string_view ChunkSource::RoleName() const {
+  return role_ == Role::kSource ? "source" : "destination";
+}
+
+tl::unexpected<Error> ChunkSource::InShard(Error error) const {
   if (error.code == ErrorCode::kConflict) {
     error.message +=
-        ": the " + std::string(role_) + " is being changed; copy it again once it is not";
+        ": the " + std::string(RoleName()) + " is being changed; copy it again once it is not";
+  } else if (error.code == ErrorCode::kDataLoss) {
+    error.message += role_ == Role::kSource
+                         ? "; replace this shard of the source with an intact copy"
+                         : kRemoveDamagedShard;
   }
   return tl::unexpected<Error>(std::move(error));
 }
@@ -71,7 +79,7 @@ std::string ChunkSource::FileOf(const GridCell& cell) const {
 }
 
 tl::unexpected<Error> ChunkSource::In(const GridCell& cell, Error error) const {
-  return Forward(std::move(error), FileOf(cell) + ": chunk of the " + std::string(role_));
+  return Forward(std::move(error), FileOf(cell) + ": chunk of the " + std::string(RoleName()));
 }
 
 Result<std::vector<std::optional<ChunkSource::Chunk>>> ChunkSource::Find(
@@ -87,14 +95,14 @@ Result<std::vector<std::optional<ChunkSource::Chunk>>> ChunkSource::Find(
       const ShardSlot slot = RefOf(cells[i]).slot;
       if (!generation || generation->shard != slot.shard) {
         auto current = shards.Current(slot.shard, CallerDeadline());
-        if (!current) return Changed(std::move(current).error());
+        if (!current) return InShard(std::move(current).error());
         generation = *std::move(current);
         page = nullptr;
       }
       if (!generation->object) continue;
       if (!page || of_page.page != slot.page) {
         auto loaded = shards.Page(generation, slot.page, CallerDeadline());
-        if (!loaded) return Changed(std::move(loaded).error());
+        if (!loaded) return InShard(std::move(loaded).error());
         page = *std::move(loaded);
         of_page = slot;
       }
@@ -119,7 +127,7 @@ Result<std::vector<Bytes>> ChunkSource::Read(std::span<const Chunk> chunks) cons
     const Run& run = runs[i];
     if (run.range.size == 0) return {};
     auto piece = stored_.tree->shards().ReadStored(run.generation, run.range, CallerDeadline());
-    if (!piece) return Changed(std::move(piece).error());
+    if (!piece) return InShard(std::move(piece).error());
     for (const std::size_t chunk : run.chunks) {
       const ByteRange& range = chunks[chunk].range;
       bytes[chunk] = piece->Slice(range.begin - run.range.begin, range.size);

@@ -22,13 +22,17 @@ struct StoredArray {
   bool sharded = false;
 };
 
+// What to do where the index of a shard of the destination is damaged.
+inline constexpr std::string_view kRemoveDamagedShard =
+    "; remove this shard of the destination, and copy again";
+
 // Thread-safe. Cells are those of GridOf(array). Failures name the chunk's file, or its shard and
 // it; kConflict where another process has changed a shard meanwhile, whose version is no longer
 // available.
 class ChunkSource {
  public:
-  // `role`: what messages call it, a literal.
-  ChunkSource(StoredArray stored, const CopyLimits& limits, std::string_view role = "source")
+  enum class Role { kSource, kDestination };
+  ChunkSource(StoredArray stored, const CopyLimits& limits, Role role = Role::kSource)
       : stored_(std::move(stored)), limits_(limits), role_(role) {}
 
   // Where the bytes of a chunk are.
@@ -52,14 +56,16 @@ class ChunkSource {
   [[nodiscard]] tl::unexpected<Error> In(const GridCell& cell, Error error) const;
 
  private:
+  [[nodiscard]] std::string_view RoleName() const;
   [[nodiscard]] ChunkRef RefOf(const GridCell& cell) const;
   // "image/c/3/2", or "image/c/0/0 (shard), chunk c/3/2".
   [[nodiscard]] std::string FileOf(const GridCell& cell) const;
-  [[nodiscard]] tl::unexpected<Error> Changed(Error error) const;
+  // Adds to a failure of a whole shard in which of the two it is, and what to do.
+  [[nodiscard]] tl::unexpected<Error> InShard(Error error) const;
 
   const StoredArray stored_;
   const CopyLimits limits_;
-  const std::string_view role_;
+  const Role role_;
 };
 
 }  // namespace unshard

@@ -222,7 +222,8 @@ Status DatasetCopy::CopyLevel(const Level& level) {
 }
 
 Status DatasetCopy::VerifyLevel(const Level& level) {
-  const auto written = std::make_shared<const ChunkSource>(level.to, limits_, "destination");
+  const auto written =
+      std::make_shared<const ChunkSource>(level.to, limits_, ChunkSource::Role::kDestination);
   const auto check = std::make_shared<CopyCheck>(MakerOf(level), written, counters_);
   return WorkThrough(level, [check]() -> Result<Worker> {
     return Worker{[check](const CopyTask& task) { return check->Run(task); },

@@ -24,6 +24,8 @@ constexpr std::size_t kBatch = 4096;
 // Each local file waits for the disk twice.
 constexpr std::size_t kThreads = 16;
 constexpr std::size_t kMostObjectDirectories = 100000;
+// A copy alone may keep a file that has the right size.
+constexpr const char* kCopyFileAgain = "; remove this file, and copy again";
 
 tl::unexpected<Error> Changed(const std::string& file) {
   return Fail(ErrorCode::kConflict, file + ": another process has changed it while it was read");
@@ -162,12 +164,13 @@ Status FileCopy::Compare(const std::string& key) const {
   UNSHARD_ASSIGN_OR_RETURN(const auto copy,
                            parts_.to->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
   const std::string file = parts_.to->Describe(key);
-  if (!copy.version) return Fail(ErrorCode::kDataLoss, file + ": the destination lacks it");
+  if (!copy.version)
+    return Fail(ErrorCode::kDataLoss, file + ": the destination lacks it; `unshard copy` adds it");
   const std::uint64_t size = source.version->info().size;
   if (copy.version->info().size != size) {
     return Fail(ErrorCode::kDataLoss,
                 file + ": differs from the source: " + std::to_string(copy.version->info().size) +
-                    " bytes instead of " + std::to_string(size));
+                    " bytes instead of " + std::to_string(size) + kCopyFileAgain);
   }
   UNSHARD_RETURN_IF_ERROR(ForEachPiece(
       source, parts_.from->Describe(key), [&](std::uint64_t at, const Bytes& piece) -> Status {
@@ -176,8 +179,8 @@ Status FileCopy::Compare(const std::string& key) const {
         const auto [a, b] = std::ranges::mismatch(stored.span(), piece.span());
         if (a == stored.span().end()) return {};
         const auto number = at + static_cast<std::uint64_t>(a - stored.span().begin());
-        return Fail(ErrorCode::kDataLoss,
-                    file + ": differs from the source: byte " + std::to_string(number));
+        return Fail(ErrorCode::kDataLoss, file + ": differs from the source: byte " +
+                                              std::to_string(number) + kCopyFileAgain);
       }));
   parts_.counters->files += 1;
   parts_.counters->bytes += size;

@@ -115,9 +115,7 @@ Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task, const st
   auto index = present.object->ReadIndex(format, task.shard, limits_.index_bytes);
   if (!index) {
     Error error = std::move(index).error();
-    if (error.code == ErrorCode::kDataLoss) {
-      error.message += "; remove this shard of the destination, and copy again";
-    }
+    if (error.code == ErrorCode::kDataLoss) error.message += kRemoveDamagedShard;
     return tl::unexpected<Error>(std::move(error));
   }
   std::size_t next = 0;

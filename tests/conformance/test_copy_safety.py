@@ -106,6 +106,43 @@ def test_a_chunk_that_became_the_fill_value_is_copied(copy, work):
     assert (read(work / "to")[:8, :8, :8] == 0).all()
 
 
+@pytest.mark.parametrize("damaged, cure", [
+    ("to", "remove this shard of the destination, and copy again"),
+    ("from", "replace this shard of the source with an intact copy")])
+def test_a_damaged_index_is_named_with_its_side_and_what_to_do(damaged, cure, copy, work):
+    filled(work / "from", shard=(16, 16, 16))
+    copy(work / "from", work / "to")
+    shard = work / damaged / "c/0/1/0"
+    shard.write_bytes(shard.read_bytes()[:-3] + b"bad")
+    said = copy(work / "from", work / "to", "--verify", code=1).stderr
+    assert said.startswith(f"unshard: {shard}: shard index: ") and said.endswith(f"; {cure}\n")
+    if damaged == "to":
+        shard.unlink()
+        copy(work / "from", work / "to")
+        copy(work / "from", work / "to", "--verify")
+
+
+CREATED = ["--format", "zarr3", "--shape", "8,64", "--dtype", "uint8", "--chunk", "1,16"]
+
+
+@pytest.mark.parametrize("options, said", {
+    "--axes x": "--axes x: 1 name, but --shape 8,64 has 2 dimensions",
+    "--axes x,y,z": "--axes x,y,z: 3 names, but --shape 8,64 has 2 dimensions",
+    "--axes x,x": "--axes x,x: expected a label that no other dimension has, found ",
+    "--shard 1XB": "--shard: expected whole numbers separated by commas, a size such as 1GB, or auto, "
+                   'found "1XB"'}.items())
+def test_a_refused_option_is_named_with_the_form_that_it_has(options, said, create, work):
+    assert create(work / "new", *CREATED, *options.split(), code=2).stderr.startswith(f"unshard: {said}")
+    assert not (work / "new").exists()
+
+
+@pytest.mark.parametrize("option, value", [("--axes", "y,x"), ("--axes", "x"), ("--offset", "1,1")])
+def test_what_a_copy_takes_from_its_source_is_refused_by_the_name_of_the_option(option, value, copy, work):
+    filled(work / "from")
+    said = copy(work / "from", work / "to", "--format", "zarr3", option, value, code=2).stderr
+    assert said.startswith(f"unshard: {option}: cannot be changed by a copy: leave it out")
+
+
 @SHARDS
 def test_verification_alone_writes_nothing(shard, copy, work):
     filled(work / "from", shard=shard)

@@ -240,6 +240,7 @@ def test_a_copy_onto_a_full_disk_ends_with_the_reason_and_goes_on_when_there_is_
             done = subprocess.run(command, capture_output=True, text=True)
             reason, = (line for line in done.stderr.splitlines() if "no units: " not in line)
             assert done.returncode == 1 and "No space left on device" in reason and "disk/copy" in reason
+            assert reason.endswith("; make room, then run the same command again: it goes on where it stopped")
             left = [path for path in disk.path.rglob("*") if "__lock" in path.name or ".unshard" in path.name]
             assert left == []
         disk.make_room()
