@@ -423,6 +423,9 @@ Command AddCopy(CLI::App& app) {
                  "there, only compare: nothing is written");
   copy->add_flag("--delete", command->deletes,
                  "Remove chunks of DESTINATION that SOURCE lacks; else they are kept and counted");
+  copy->add_flag("--replace", command->replaces,
+                 "Copy also the chunks and files that DESTINATION has already; else they are "
+                 "kept, without comparing them");
   copy->add_flag("--strict", command->strict,
                  "Copy nothing where the format cannot say an array; else that is left out");
   copy->add_flag("-n,--dry-run", command->dry_run,

@@ -77,12 +77,17 @@ Status Verify(const CopyCommand& command, DatasetCopy& copy) {
   return {};
 }
 
-void ShowCopied(const CopyCounters& done, const std::string& took) {
+void ShowCopied(const CopyCommand& command, const CopyCounters& done, const std::string& took) {
   std::cout << "copied " << Counted(done.chunks, "chunk") << AndFiles(done.files) << " ("
             << ReadableBytes(done.bytes) << ") in " << took << "; " << Counted(done.shards, "shard")
-            << " written, " << Counted(done.kept_shards, "shard")
-            << (done.kept_files > 0 ? ", " : " and ") << Counted(done.kept_chunks, "chunk")
-            << AndFiles(done.kept_files) << " were there already\n";
+            << " written\n";
+  if (done.kept_chunks == 0 && done.kept_files == 0) return;
+  std::cout << "kept " << Counted(done.kept_chunks, "chunk") << AndFiles(done.kept_files)
+            << " that " << command.create.destination << " had already";
+  if (!command.verify) {
+    std::cout << ", without comparing them (--verify compares, --replace copies them again)";
+  }
+  std::cout << "\n";
 }
 
 // Also where no progress is shown: the destination differs from the source.
@@ -99,7 +104,8 @@ void ShowExtra(const CopyCounters& done) {
 
 // Verification alone, of a destination that is there, only reads.
 bool OnlyCompares(const CopyCommand& command, bool is_there) {
-  return command.verify && is_there && !command.deletes && !DescribesNewDataset(command.create);
+  return command.verify && is_there && !command.deletes && !command.replaces &&
+         !DescribesNewDataset(command.create);
 }
 
 // What the format of the destination cannot say. Also where no progress is shown.
@@ -187,8 +193,9 @@ Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
 }
 
 Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares) {
-  CopyMode mode = command.deletes ? CopyMode::kReplace : CopyMode::kAdd;
-  if (only_compares || command.dry_run) mode = CopyMode::kCompare;
+  const CopyMode mode{.only_reads = only_compares || command.dry_run,
+                      .removes = command.deletes,
+                      .replaces = command.replaces};
   UNSHARD_ASSIGN_OR_RETURN(const auto copy,
                            DatasetCopy::Open(both.source, both.destination, both.limits, mode));
   if (command.dry_run || (!command.quiet && !only_compares)) {
@@ -198,12 +205,12 @@ Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares
   if (only_compares) return Verify(command, *copy);
   UNSHARD_ASSIGN_OR_RETURN(const std::string took,
                            Show(command, copy->counters(), [&] { return copy->Run(); }));
-  if (!command.quiet) ShowCopied(copy->counters(), took);
+  if (!command.quiet) ShowCopied(command, copy->counters(), took);
   ShowExtra(copy->counters());
   if (!command.verify) return {};
   // The destination is opened anew: as whoever reads it afterwards.
   UNSHARD_ASSIGN_OR_RETURN(const auto again, DatasetCopy::Open(both.source, both.destination,
-                                                               both.limits, CopyMode::kCompare));
+                                                               both.limits, {.only_reads = true}));
   return Verify(command, *again);
 }
 
@@ -236,9 +243,10 @@ Status Copy(const CopyCommand& command, bool& tried) {
 }
 
 // A full disk: what was copied stays, and is found again.
-Error WithWayOut(Error error) {
+Error WithWayOut(const CopyCommand& command, Error error) {
   if (error.system_errno != ENOSPC && error.system_errno != EDQUOT) return error;
-  error.message += "; make room, then run the same command again: it goes on where it stopped";
+  error.message += "; make room, then run the same command again";
+  if (!command.replaces) error.message += ": it goes on where it stopped";
   return error;
 }
 
@@ -250,7 +258,7 @@ int RunCopy(const CopyCommand& command) {
   bool tried = false;
   const Status copied = Copy(command, tried);
   if (copied) return 0;
-  const int status = ReportFailure(WithWayOut(copied.error()));
+  const int status = ReportFailure(WithWayOut(command, copied.error()));
   const bool wrong = !tried && copied.error().code == ErrorCode::kInvalidArgument;
   return wrong ? kWrongArguments : status;
 }

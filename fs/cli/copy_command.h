@@ -17,9 +17,10 @@ struct CopyCommand {
   // Then read both again, and compare their voxels. Alone, with a destination that is there, it
   // compares and nothing else: the destination is only read.
   bool verify = false;
-  bool deletes = false;  // chunks of the destination that the source lacks
-  bool strict = false;   // refuse what the format of the destination cannot say, and copy nothing
-  bool dry_run = false;  // print the plan, and write nothing
+  bool deletes = false;   // chunks of the destination that the source lacks
+  bool replaces = false;  // copies also the chunks and files that the destination has already
+  bool strict = false;    // refuse what the format of the destination cannot say, and copy nothing
+  bool dry_run = false;   // print the plan, and write nothing
   bool quiet = false;
 };
 

@@ -57,7 +57,7 @@ _unshard() {
     create | copy)
       word="--format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes"
       word+=" --resolution --scales --factor --help"
-      [ "$command" = create ] || word+=" --exclude --verify --delete --strict -n --dry-run -q --quiet"
+      [ "$command" = create ] || word+=" --exclude --verify --delete --replace --strict -n --dry-run -q --quiet"
       ;;
     spool)
       word="--help"

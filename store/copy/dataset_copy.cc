@@ -73,9 +73,9 @@ Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(std::shared_ptr<const Ope
                                                        const CopyLimits& limits, CopyMode mode) {
   std::vector<std::string> paths;
   for (const DatasetMember& dataset : source->datasets()) paths.push_back(dataset.path);
-  if (mode == CopyMode::kCompare) destination.read_only = true;
+  if (mode.only_reads) destination.read_only = true;
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::OpenAt(destination, paths, limits));
-  if (mode != CopyMode::kCompare && !to.parts().replacer) {
+  if (!mode.only_reads && !to.parts().replacer) {
     return Fail(ErrorCode::kReadOnly,
                 to.Describe() + ": can only be read; name a directory, or a URL of s3:// or gs://");
   }
@@ -130,7 +130,7 @@ std::vector<DatasetCopy::Pair> DatasetCopy::Pairs() const {
 }
 
 Status DatasetCopy::CanWrite(const Level& level) const {
-  if (mode_ == CopyMode::kCompare) return {};
+  if (mode_.only_reads) return {};
   UNSHARD_RETURN_IF_ERROR(destination_.parts().replacer->CanReplace(level.to.tree->directory()));
   if (!level.to.sharded) return {};
   Status status = CanPublishFormat(level.to.tree->shards().format(),
@@ -141,8 +141,9 @@ Status DatasetCopy::CanWrite(const Level& level) const {
 
 FileCopy DatasetCopy::MakeFileCopy() const {
   const SourceParts& parts = destination_.parts();
-  return FileCopy({source_->store(), destination_.store(), parts.replacer, parts.files, counters_},
-                  limits_);
+  return FileCopy(
+      {source_->store(), destination_.store(), parts.replacer, parts.files, counters_, mode_},
+      limits_);
 }
 
 Status DatasetCopy::Run() {
@@ -187,14 +188,14 @@ Result<DatasetCopy::Worker> DatasetCopy::MakeWorker(const Level& level,
                                                     bool was_empty) {
   const SourceParts& parts = destination_.parts();
   if (level.to.sharded) {
-    const auto shards = std::make_shared<ShardCopy>(
-        ShardCopy::Parts{maker, destination_.store(), parts.replacer, parts.files, counters_,
-                         making_, mode_ == CopyMode::kReplace},
-        limits_);
+    const auto shards =
+        std::make_shared<ShardCopy>(ShardCopy::Parts{maker, destination_.store(), parts.replacer,
+                                                     parts.files, counters_, making_, mode_},
+                                    limits_);
     return Worker{[shards](const CopyTask& task) { return shards->Run(task); },
                   []() -> Status { return {}; }};
   }
-  PlainCopy::Parts plain{maker, nullptr, counters_, was_empty, mode_ == CopyMode::kReplace};
+  PlainCopy::Parts plain{maker, nullptr, counters_, was_empty, mode_};
   if (parts.files) {
     if (!scratch_) {
       UNSHARD_ASSIGN_OR_RETURN(auto files,

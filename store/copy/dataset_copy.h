@@ -11,6 +11,7 @@
 #include "store/copy/chunk_files.h"
 #include "store/copy/chunk_maker.h"
 #include "store/copy/copy_counters.h"
+#include "store/copy/copy_mode.h"
 #include "store/copy/copy_places.h"
 #include "store/copy/file_copy.h"
 #include "store/copy/limits.h"
@@ -19,19 +20,12 @@
 
 namespace unshard {
 
-// What may be done to the destination.
-enum class CopyMode {
-  kAdd,      // nothing is removed from it
-  kReplace,  // chunks that the source lacks are removed
-  kCompare,  // it is only read: Run() is not called
-};
-
 class DatasetCopy {
  public:
-  // Opens the destination, and compares both: nothing is written. Fails with kInvalidArgument,
-  // naming what differs, where the destination lacks a dataset, has another number of levels,
-  // another shape or data type, or has levels where other members of the source belong; and naming
-  // the codec where its chunks cannot be written.
+  // Where the mode only reads, Run() may not be called. Opens the destination, and compares both:
+  // nothing is written. Fails with kInvalidArgument, naming what differs, where the destination
+  // lacks a dataset, has another number of levels, another shape or data type, or has levels where
+  // other members of the source belong; and naming the codec where its chunks cannot be written.
   static Result<std::unique_ptr<DatasetCopy>> Open(std::shared_ptr<const OpenedDataset> source,
                                                    VolumeOptions destination,
                                                    const CopyLimits& limits, CopyMode mode);

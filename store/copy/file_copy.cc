@@ -144,10 +144,12 @@ Result<bool> FileCopy::IsThere(const std::string& key, const ObjectStore::Opened
 Status FileCopy::Copy(const std::string& key) const {
   if (parts_.files) UNSHARD_RETURN_IF_ERROR(RemoveLeftLocks(*parts_.files, *parts_.replacer, key));
   UNSHARD_ASSIGN_OR_RETURN(const auto source, OpenSource(key));
-  UNSHARD_ASSIGN_OR_RETURN(const bool is_there, IsThere(key, source));
-  if (is_there) {
-    parts_.counters->kept_files += 1;
-    return {};
+  if (!parts_.mode.replaces) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool is_there, IsThere(key, source));
+    if (is_there) {
+      parts_.counters->kept_files += 1;
+      return {};
+    }
   }
   UNSHARD_RETURN_IF_ERROR(ReplaceObject(*parts_.replacer, key, [&](NewVersion& version) {
     return ForEachPiece(

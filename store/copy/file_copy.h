@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/copy/copy_counters.h"
+#include "store/copy/copy_mode.h"
 #include "store/copy/dataset_members.h"
 #include "store/copy/limits.h"
 #include "store/local/file_system.h"
@@ -24,13 +25,14 @@ class FileCopy {
     std::shared_ptr<ObjectReplacer> replacer;
     std::shared_ptr<FileSystem> files;  // null where `to` is remote
     std::shared_ptr<CopyCounters> counters;
+    CopyMode mode = {};
   };
   FileCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
 
   // Copies each file to the same path, whole and durably. A file of the destination is kept where
   // it has the same size and the same first and last 64 KiB, and was written no earlier than that
-  // of the source was changed. What is no regular file (a socket) is left out, with a line in the
-  // log. Fails naming the file.
+  // of the source was changed, unless the mode replaces it. What is no regular file (a socket) is
+  // left out, with a line in the log. Fails naming the file.
   Status Run(const FileDirectory& directory);
   // Compares all bytes. Fails with kDataLoss, naming the file and its first byte that differs.
   Status Verify(const FileDirectory& directory);

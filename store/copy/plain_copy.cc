@@ -37,13 +37,15 @@ Status PlainCopy::KeepPresent(const CopyTask& task, ChunkPlan& plan) {
         const std::string key = KeyOf(task.slots[i]);
         const std::size_t made = number[i];
         const bool wanted = made < plan.made.size();
+        if (wanted && parts_.mode.replaces) return {};
         ChunkFiles::Wanted like;
         if (wanted) like = {parts_.maker->SizeOf(plan, made), ChunkMaker::ModifiedOf(plan, made)};
         UNSHARD_ASSIGN_OR_RETURN(const bool there, parts_.files->Has(key, like));
         if (wanted) kept[made] = there ? 1 : 0;
         if (!there || wanted) return {};
-        (parts_.removes ? parts_.counters->removed_chunks : parts_.counters->extra_chunks) += 1;
-        return parts_.removes ? parts_.files->Remove(key) : Status();
+        (parts_.mode.removes ? parts_.counters->removed_chunks : parts_.counters->extra_chunks) +=
+            1;
+        return parts_.mode.removes ? parts_.files->Remove(key) : Status();
       }));
   parts_.counters->kept_chunks += static_cast<std::uint64_t>(std::ranges::count(kept, 1));
   std::size_t at = 0;

@@ -7,6 +7,7 @@
 #include "store/copy/chunk_files.h"
 #include "store/copy/chunk_maker.h"
 #include "store/copy/copy_counters.h"
+#include "store/copy/copy_mode.h"
 #include "store/copy/limits.h"
 #include "store/copy/task_walk.h"
 
@@ -21,13 +22,13 @@ class PlainCopy {
     std::shared_ptr<CopyCounters> counters;
     // Whether the array had no chunk when the copy began: none is looked for.
     bool was_empty = false;
-    bool removes = false;  // chunks that the source lacks
+    CopyMode mode;
   };
   PlainCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
 
   // Chunks that are there, of their size where that is known, and written no earlier than what they
-  // are made from, are kept. Those that the source lacks are counted, and removed where `removes`
-  // says so. Fails naming the chunk.
+  // are made from, are kept, unless the mode replaces them. Those that the source lacks are
+  // counted, and removed where the mode says so. Fails naming the chunk.
   Status Run(const CopyTask& task);
   // Once after all tasks.
   Status Finish() { return parts_.files->Finish(); }

@@ -131,7 +131,8 @@ Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task, const st
 // Step 1.
 Result<bool> ShardCopy::Holds(const Present& present, const ChunkPlan& plan) const {
   if (present.missing || present.chunks.size() != plan.made.size()) return false;
-  if (parts_.removes && !present.extra.empty()) return false;
+  if (parts_.mode.replaces && !plan.made.empty()) return false;
+  if (parts_.mode.removes && !present.extra.empty()) return false;
   for (std::size_t i = 0; i < plan.made.size(); ++i) {
     const StoredChunk& chunk = present.chunks[i];
     if (PlaceOf(chunk) != PlaceOf(plan.made[i].slot) || chunk.range == kDamagedRange) return false;
@@ -166,7 +167,7 @@ Status ShardCopy::Run(const CopyTask& task) {
 
 void ShardCopy::CountExtra(const Present& present) const {
   CopyCounters& counters = *parts_.counters;
-  (parts_.removes ? counters.removed_chunks : counters.extra_chunks) += present.extra.size();
+  (parts_.mode.removes ? counters.removed_chunks : counters.extra_chunks) += present.extra.size();
 }
 
 // A copy that was killed right after it had replaced the shard has left its lock file.
@@ -226,8 +227,9 @@ Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const C
     UNSHARD_ASSIGN_OR_RETURN(changes, MakeAll(plan, staged));
   }
   if (present.missing && changes.empty()) return {};
-  bool same = !present.missing && changes.size() == present.chunks.size() &&
-              !(parts_.removes && !present.extra.empty());
+  bool same = !present.missing && !(parts_.mode.replaces && !changes.empty()) &&
+              changes.size() == present.chunks.size() &&
+              !(parts_.mode.removes && !present.extra.empty());
   for (std::size_t i = 0; same && i < changes.size(); ++i) {
     const StoredChunk& there = present.chunks[i];
     same = PlaceOf(there) == PlaceOf(changes[i]) && there.range.size == changes[i].size;
@@ -260,7 +262,7 @@ Status ShardCopy::Publish(const CopyTask& task, const std::string& key,
     while (next < put && PlaceOf(changes[next]) < PlaceOf(chunk)) ++next;
     if (next == put || PlaceOf(changes[next]) != PlaceOf(chunk)) remove(chunk);
   }
-  if (parts_.removes) std::ranges::for_each(present.extra, remove);
+  if (parts_.mode.removes) std::ranges::for_each(present.extra, remove);
   PublishRequest request;
   request.object.key = key;
   if (auto pair = shards.keys().ObsoletePair(task.shard)) {

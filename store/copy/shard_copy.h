@@ -3,14 +3,14 @@
 //   1. Plan which chunks the shard will have, and read the index of what is there already. Where
 //      that has these chunks, of these sizes as far as they are known, and was written no earlier
 //      than what they are made from, compare the first and the last one, byte by byte: a shard that
-//      passes is kept. Chunks that the source lacks are counted, and looked at no further, unless
-//      they are to be removed.
+//      passes is kept, unless the mode replaces it. Chunks that the source lacks are
+//      counted, and looked at no further, unless they are to be removed.
 //   2. Where stored bytes are copied, their sizes are known: publish the shard, reading and
 //      checking its chunks as they are written. Else make all chunks first, since only then it is
 //      known which have nothing but the fill value, and publish the shard unless it is that
 //      already.
 //   3. The shard is published whole (store/publish/publisher.h), with its index read back. Chunks
-//      that the source lacks stay in it, or are removed where `removes` says so.
+//      that the source lacks stay in it, or are removed where the mode says so.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,7 @@
 
 #include "store/copy/chunk_maker.h"
 #include "store/copy/copy_counters.h"
+#include "store/copy/copy_mode.h"
 #include "store/copy/limits.h"
 #include "store/copy/staged_chunks.h"
 #include "store/copy/task_walk.h"
@@ -39,7 +40,7 @@ class ShardCopy {
     std::shared_ptr<CopyCounters> counters;
     // Shared by all workers, and held while a shard is made: begins at limits.makers.
     std::shared_ptr<std::counting_semaphore<>> making;
-    bool removes = false;  // chunks that the source lacks
+    CopyMode mode;
   };
   ShardCopy(Parts parts, const CopyLimits& limits);
 

@@ -106,6 +106,47 @@ def test_a_chunk_that_became_the_fill_value_is_copied(copy, work):
     assert (read(work / "to")[:8, :8, :8] == 0).all()
 
 
+@pytest.mark.parametrize("to, chunks, shards", [
+    ([], 32, None), (["--format", "zarr3", "--chunk", "4,4,4"], 256, 0),
+    (["--format", "zarr3", "--chunk", "4,4,4", "--shard", "16,16,16"], 256, 4)],
+    ids=["like", "encoded again", "encoded again in shards"])
+@pytest.mark.parametrize("codec", ["zstd", "raw"])
+@SHARDS
+def test_a_copy_says_what_it_kept_without_comparing_it_and_replaces_it_when_asked(
+        shard, codec, to, chunks, shards, copy, work):
+    """It keeps a chunk of the right size, since an interrupted copy goes on; --replace restores a backup."""
+    voxels = filled(work / "from", shard=shard, codec=codec)
+    copy(work / "from", work / "to", *to)
+    victim = sorted(path for path in (work / "to/c").rglob("*") if path.is_file())[-1]
+    changed = bytearray(victim.read_bytes())
+    changed[len(changed) // 2] ^= 1
+    victim.write_bytes(changed)
+    said = copy(work / "from", work / "to", quiet=False).stdout
+    assert "copied 0 chunks (0 bytes) in " in said
+    assert said.endswith(f"; 0 shards written\nkept {chunks} chunks that {work}/to had already, without comparing "
+                         "them (--verify compares, --replace copies them again)\n")
+    assert victim.read_bytes() == changed
+    copy(work / "from", work / "to", "--verify", code=1)
+    said = copy(work / "from", work / "to", "--replace", "--verify", quiet=False).stdout
+    shards = (4 if shard else 0) if shards is None else shards
+    assert f"copied {chunks} chunks (" in said
+    assert f"; {shards} shards written\nverified {chunks} chunks" in said
+    assert (read(work / "to") == voxels).all()
+    said = copy(work / "from", work / "to", "--delete", "--verify", quiet=False).stdout
+    assert f"\nkept {chunks} chunks that {work}/to had already\nverified {chunks} chunks" in said
+
+
+@SHARDS
+def test_replacing_leaves_chunks_that_the_source_lacks(shard, copy, work):
+    voxels = filled(work / "to", shard=shard)
+    array(work / "from", shard=shard)[:8, :8, :8] = 7
+    voxels[:8, :8, :8] = 7
+    for _ in range(2):
+        said = copy(work / "from", work / "to", "--replace", quiet=False).stdout
+        assert f"copied 1 chunk (" in said and "31 chunks of the destination that the source lacks: kept" in said
+        assert (read(work / "to") == voxels).all()
+
+
 @pytest.mark.parametrize("damaged, cure", [
     ("to", "remove this shard of the destination, and copy again"),
     ("from", "replace this shard of the source with an intact copy")])

@@ -142,6 +142,7 @@ def test_verification_finds_the_byte_that_differs(copy, work):
     said = copy(work / "source", work / "copy", "--verify", code=1).stderr
     assert (f"copy/{LARGE}: differs from the source: byte 2000000; remove this file, and copy again\n" in said
             and said.count("\n") == 1)
+    copy(work / "source", work / "copy", "--replace", "--verify")
 
 
 @pytest.mark.parametrize("format, form", [("zarr3", "--format"), ("zarr2", "--like"), ("n5", "--format")])
