@@ -192,6 +192,17 @@ Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
   return std::vector<PlannedArray>();
 }
 
+// A destination that is there, with what it has already: swapped arguments are seen.
+Status ShowPlan(const CopyCommand& command, const DatasetCopy& copy, bool only_compares) {
+  std::cout << PlanText(PlannedOf(copy), command.create.destination);
+  if (!only_compares) {
+    UNSHARD_ASSIGN_OR_RETURN(const PresentChunks present, copy.CountPresent(command.deletes));
+    std::cout << PresentText(present, command);
+  }
+  std::cout << std::flush;
+  return {};
+}
+
 Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares) {
   const CopyMode mode{.only_reads = only_compares || command.dry_run,
                       .removes = command.deletes,
@@ -199,7 +210,7 @@ Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares
   UNSHARD_ASSIGN_OR_RETURN(const auto copy,
                            DatasetCopy::Open(both.source, both.destination, both.limits, mode));
   if (command.dry_run || (!command.quiet && !only_compares)) {
-    std::cout << PlanText(PlannedOf(*copy), command.create.destination) << std::flush;
+    UNSHARD_RETURN_IF_ERROR(ShowPlan(command, *copy, only_compares));
   }
   if (command.dry_run) return {};
   if (only_compares) return Verify(command, *copy);

@@ -92,6 +92,15 @@ std::string FreeText(const std::string& destination) {
   return failed ? "" : "; " + ReadableBytes(space.available) + " are free there";
 }
 
+// "4 shards and 64 chunks", "more than 4096 chunks".
+std::string CountText(const PresentChunks& present) {
+  std::string text = present.has_more ? "more than " : "";
+  if (present.shards > 0) text += Counted(present.shards, "shard");
+  if (present.shards > 0 && present.chunks > 0) text += " and ";
+  if (present.chunks > 0) text += Counted(present.chunks, "chunk");
+  return text;
+}
+
 }  // namespace
 
 Result<std::vector<PlannedArray>> PlannedIn(const std::vector<NewDocument>& documents) {
@@ -134,6 +143,20 @@ std::string StorageText(const ArrayMetadata& array) {
   }
   const std::string codec = CodecText(array);
   return text + (codec.empty() ? "" : ", " + codec);
+}
+
+std::string PresentText(const PresentChunks& present, const CopyCommand& command) {
+  if (present.shards + present.chunks == 0) return "";
+  const std::string& source = command.source;
+  const std::string& destination = command.create.destination;
+  std::string text = destination + " has " + CountText(present) + " already: ";
+  text += command.replaces ? "chunks that " + source + " has too are copied again\n"
+                           : "chunks are kept, unless " + source +
+                                 " has newer ones, or larger or smaller ones\n";
+  if (!command.deletes) return text;
+  text += "removes ";
+  text += present.extra ? Counted(*present.extra, "chunk") : "the chunks";
+  return text + " of " + destination + " that " + source + " lacks\n";
 }
 
 std::string PlanText(const std::vector<PlannedArray>& arrays, const std::string& destination) {

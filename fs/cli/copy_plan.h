@@ -7,6 +7,8 @@
 
 #include "codec/array/array_metadata.h"
 #include "codec/core/error.h"
+#include "fs/cli/copy_command.h"
+#include "store/copy/present_chunks.h"
 #include "store/dataset/dataset_creation.h"
 
 namespace unshard {
@@ -27,5 +29,9 @@ std::string StorageText(const ArrayMetadata& array);
 // Lines for a person: each array with both of its forms, as far as there are few, and how many
 // chunks, files and bytes all have together. `destination`: a path or a URL.
 std::string PlanText(const std::vector<PlannedArray>& arrays, const std::string& destination);
+
+// A line that says what the destination has already, and what becomes of it; with --delete one more
+// that says how many chunks are removed. "": nothing is there.
+std::string PresentText(const PresentChunks& present, const CopyCommand& command);
 
 }  // namespace unshard

@@ -16,6 +16,7 @@
 #include "store/copy/file_copy.h"
 #include "store/copy/limits.h"
 #include "store/copy/opened_dataset.h"
+#include "store/copy/present_chunks.h"
 #include "store/copy/task_walk.h"
 
 namespace unshard {
@@ -39,6 +40,9 @@ class DatasetCopy {
   // kDataLoss, naming the chunk and its first voxel that differs, or the file, and what to do.
   // Counts what it has compared. Once, in place of Run().
   Status Verify();
+  // Counts what the destination has, as far as that can be listed soon, and with
+  // `counts_extra` how many of its chunks the source lacks. Before Run().
+  [[nodiscard]] Result<PresentChunks> CountPresent(bool counts_extra) const;
   // The arrays of both, level by level.
   struct Pair {
     std::string path;  // of the destination, as messages name it

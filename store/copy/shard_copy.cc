@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/copy/left_locks.h"
+#include "store/copy/present_chunks.h"
 #include "store/object/key.h"
 #include "store/object/time_now.h"
 #include "store/shard/object.h"
@@ -104,22 +105,14 @@ ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
 
 Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task, const std::string& key,
                                                   const ChunkPlan& plan) const {
-  const ShardFormat& format = parts_.maker->to().tree->shards().format();
-  UNSHARD_ASSIGN_OR_RETURN(auto opened,
-                           parts_.store->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
+  UNSHARD_ASSIGN_OR_RETURN(PresentShard read, ReadPresentShard(*parts_.store, parts_.maker->to(),
+                                                               task.shard, key, limits_));
   Present present;
-  present.missing = !opened.version;
-  if (opened.version) present.modified = opened.version->info().modified;
-  const ShardObject object(parts_.store->Describe(key), std::move(opened.version));
-  UNSHARD_ASSIGN_OR_RETURN(present.object, object.Decoded(format, limits_.whole_shard_bytes));
-  auto index = present.object->ReadIndex(format, task.shard, limits_.index_bytes);
-  if (!index) {
-    Error error = std::move(index).error();
-    if (error.code == ErrorCode::kDataLoss) error.message += kRemoveDamagedShard;
-    return tl::unexpected<Error>(std::move(error));
-  }
+  present.missing = read.missing;
+  present.modified = read.modified;
+  present.object = std::move(read.object);
   std::size_t next = 0;
-  for (const StoredChunk& chunk : index->chunks) {
+  for (const StoredChunk& chunk : read.chunks) {
     while (next < plan.made.size() && PlaceOf(plan.made[next].slot) < PlaceOf(chunk)) ++next;
     const bool is_planned =
         next < plan.made.size() && PlaceOf(plan.made[next].slot) == PlaceOf(chunk);

@@ -147,6 +147,44 @@ def test_replacing_leaves_chunks_that_the_source_lacks(shard, copy, work):
         assert (read(work / "to") == voxels).all()
 
 
+@pytest.mark.parametrize("encoding", [[], ["--format", "n5"], ["--format", "precomputed", "--shard", "16,16,16"]],
+                         ids=lambda options: options[-1] if options else "like")
+@SHARDS
+def test_the_plan_says_what_the_destination_has_and_what_becomes_of_it(shard, encoding, copy, create, work):
+    filled(work / "full", shard=shard)
+    a, b = work / "empty", work / "to"
+    array(a, shard=shard)[8:, :8, :8] = 5
+    copy(work / "full", b, *encoding)
+    has = f"{b} has {'32 chunks' if '--shard' not in encoding and (encoding or not shard) else '4 shards'} already: "
+    if encoding[-1:] == ["16,16,16"]:
+        has = f"{b} has "
+    kept = f"already: chunks are kept, unless {a} has newer ones, or larger or smaller ones\n"
+    before = states(b)
+    for options, last in ([], kept), (["--replace"], f"already: chunks that {a} has too are copied again\n"), (
+            ["--delete"], kept + f"removes 31 chunks of {b} that {a} lacks\n"):
+        planned = copy(a, b, "-n", *options).stdout
+        assert planned.endswith(last) and f"\n{has}" in planned, planned
+        assert states(b) == before
+    planned = copy(a, b, "--verify", "-n").stdout
+    assert "already" not in planned
+    # The plan of a copy is the same, and true.
+    said = copy(a, b, "--delete", quiet=False).stdout
+    assert f"\n{has}" in said and f"removes 31 chunks of {b} that {a} lacks\ncopied " in said
+    assert said.endswith("31 chunks of the destination that the source lacks: removed\n")
+    assert "removes 0 chunks of " in copy(a, b, "--delete", "-n").stdout
+    # Nothing is there.
+    assert "already" not in copy(work / "full", work / "new", quiet=False).stdout.split("copied ")[0]
+
+
+def test_a_removal_that_cannot_be_counted_is_said_without_a_number(copy, work):
+    filled(work / "from", shard=(16, 16, 16))
+    copy(work / "from", work / "to")
+    shard = work / "to/c/0/1/0"
+    shard.write_bytes(shard.read_bytes()[:-3] + b"bad")
+    said = copy(work / "from", work / "to", "--delete", "-n").stdout
+    assert said.endswith(f"removes the chunks of {work}/to that {work}/from lacks\n")
+
+
 @pytest.mark.parametrize("damaged, cure", [
     ("to", "remove this shard of the destination, and copy again"),
     ("from", "replace this shard of the source with an intact copy")])
