@@ -106,6 +106,14 @@ const ElementType* FindElementType(std::string_view name) {
   return found == kTypes.end() ? nullptr : &*found;
 }
 
+std::vector<std::string_view> ElementTypeNames() {
+  std::vector<std::string_view> names;
+  for (const ElementType& type : kTypes) {
+    if (type.kind != Kind::kOther) names.push_back(type.name);
+  }
+  return names;
+}
+
 const ElementType* FindZarr2Type(std::string_view dtype) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const ElementType& type) {
     return type.zarr2 == dtype && !dtype.empty();

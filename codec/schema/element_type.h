@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codec/core/error.h"
 #include "codec/json/cursor.h"
@@ -33,6 +34,9 @@ struct ElementType {
 
 // The type that TensorStore calls `name`; a null pointer where there is none.
 const ElementType* FindElementType(std::string_view name);
+
+// The names of all types that a format here can hold, in the order of their table.
+std::vector<std::string_view> ElementTypeNames();
 
 // The type whose new Zarr v2 arrays have this `dtype`; a null pointer where there is none.
 const ElementType* FindZarr2Type(std::string_view dtype);

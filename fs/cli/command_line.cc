@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "codec/core/escaped_text.h"
+#include "codec/json/writer.h"
+#include "codec/schema/element_type.h"
+#include "fs/cli/command_examples.h"
 #include "fs/cli/control_commands.h"
 #include "fs/cli/copy_command.h"
 #include "fs/cli/create_command.h"
@@ -29,19 +32,6 @@
 
 namespace unshard {
 namespace {
-
-constexpr const char* kFooter =
-    "Examples:\n"
-    "  unshard info demo                say what it holds\n"
-    "  unshard mount demo /mnt/demo     show it as one file per chunk\n"
-    "  unshard list                     see all mounts\n"
-    "  unshard why /mnt/demo/8_8_8/x    see why the last request on a file failed\n"
-    "  unshard flush /mnt/demo          wait until what was written is in its shard\n"
-    "  unshard umount /mnt/demo         publish the rest and end it\n"
-    "  unshard spool list               see what mounts have left unpublished\n"
-    "\n"
-    "`unshard help COMMAND` explains a command. Exit status: 0 done, 1 failed or not all\n"
-    "done, 2 wrong arguments.";
 
 int Info(const std::string& source, bool json) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
@@ -199,6 +189,12 @@ int RunUmountHelper(int argument_count, char** arguments) {
                                        : Unmounting::kOrderly);
 }
 
+// What arguments and options take, in the words that the help shows. Completions of shells offer
+// what a word says: directories for DIR, files for FILE, mount points for MOUNT.
+constexpr const char* kPlace = "DIR|URL";
+constexpr const char* kDataType = "TYPE";
+constexpr const char* kCodecName = "CODEC|JSON";
+
 // A subcommand and what runs where it was given.
 struct Command {
   CLI::App* app;
@@ -216,10 +212,13 @@ Command AddMount(CLI::App& app) {
   mount
       ->add_option("SOURCE", arguments->options.source,
                    "Directory of a dataset, or above several; or its URL")
+      ->type_name(kPlace)
       ->required();
   mount->add_option("MOUNT_POINT", arguments->options.mount_point, "An existing directory")
+      ->type_name("DIR")
       ->required();
   mount->add_option("-o", arguments->lists, "Options, separated by commas; see below")
+      ->type_name("OPTIONS")
       ->allow_extra_args(false);
   mount->add_flag("-f,--foreground", arguments->options.foreground,
                   "Stay in the foreground and log to standard error");
@@ -228,37 +227,33 @@ Command AddMount(CLI::App& app) {
           [arguments] { return RunMount(arguments->options, arguments->lists, RunBy::kPerson); }};
 }
 
+void AddMountPoint(CLI::App& command, std::string& mount_point) {
+  command.add_option("MOUNT_POINT", mount_point, "Where it is mounted")
+      ->type_name("MOUNT")
+      ->required();
+}
+
 Command AddUmount(CLI::App& app) {
   const auto mount_point = std::make_shared<std::string>();
   CLI::App* umount = app.add_subcommand("umount", "Publish what was written and end a mount");
-  umount->footer(
-      "Examples:\n"
-      "  unshard umount /mnt/demo\n"
-      "\n"
-      "Ends with 1 where something stays in the spool, or the mount stays.");
-  umount->add_option("MOUNT_POINT", *mount_point, "Where it is mounted")->required();
+  umount->footer(kUmountExamples);
+  AddMountPoint(*umount, *mount_point);
   return {umount, [mount_point] { return RunUmount(*mount_point); }};
 }
 
 Command AddFlush(CLI::App& app) {
   const auto mount_point = std::make_shared<std::string>();
   CLI::App* flush = app.add_subcommand("flush", "Wait until all that was written is in its shard");
-  flush->footer(
-      "Examples:\n"
-      "  unshard flush /mnt/demo && rsync -a segmentation backup:");
-  flush->add_option("MOUNT_POINT", *mount_point, "Where it is mounted")->required();
+  flush->footer(kFlushExamples);
+  AddMountPoint(*flush, *mount_point);
   return {flush, [mount_point] { return RunFlush(*mount_point); }};
 }
 
 Command AddStatus(CLI::App& app) {
   const auto command = std::make_shared<StatusCommand>();
   CLI::App* status = app.add_subcommand("status", "Say what a mount is doing");
-  status->footer(
-      "Examples:\n"
-      "  unshard status /mnt/demo\n"
-      "  unshard status --watch /mnt/demo\n"
-      "  unshard status --json /mnt/demo | jq .write.dirty_chunks");
-  status->add_option("MOUNT_POINT", command->mount_point, "Where it is mounted")->required();
+  status->footer(kStatusExamples);
+  AddMountPoint(*status, command->mount_point);
   CLI::Option* watch = status->add_flag("--watch", command->watch, "Every second, until stopped");
   status->add_flag("--json", command->json, "One JSON object, for programs")->excludes(watch);
   return {status, [command] { return RunStatus(*command); }};
@@ -267,36 +262,37 @@ Command AddStatus(CLI::App& app) {
 Command AddSpool(CLI::App& app) {
   const auto command = std::make_shared<SpoolCommand>();
   CLI::App* spool = app.add_subcommand("spool", "See to what mounts have left unpublished");
-  spool->footer(
-      "Examples:\n"
-      "  unshard spool list -v\n"
-      "  unshard spool publish segmentation\n"
-      "  unshard spool export saved segmentation");
+  spool->footer(kSpoolExamples);
   spool->require_subcommand(1);
   const auto add = [&](SpoolCommand::Action action, const char* name, const char* description,
                        const char* example) {
     CLI::App* added = spool->add_subcommand(name, description);
     added->footer(std::string("Examples:\n  ") + example);
-    added->add_option("--spool", command->folder, "Folder of spools, as given to mount");
+    added->add_option("--spool", command->folder, "Folder of spools, as given to mount")
+        ->type_name("DIR");
     added->callback([command, action] { command->action = action; });
     return added;
   };
   CLI::App* list = add(SpoolCommand::Action::kList, "list", "Every spool and what is in it",
                        "unshard spool list -v segmentation");
-  list->add_option("SOURCE", command->source, "Only of this source");
+  list->add_option("SOURCE", command->source, "Only of this source")->type_name(kPlace);
   list->add_flag("-v,--verbose", command->verbose, "Every chunk");
   add(SpoolCommand::Action::kPublish, "publish", "Publish what dead mounts have left",
       "unshard spool publish segmentation")
       ->add_option("SOURCE", command->source, "As it was mounted")
+      ->type_name(kPlace)
       ->required();
   CLI::App* copy = add(SpoolCommand::Action::kExport, "export", "Copy every chunk to plain files",
                        "unshard spool export saved segmentation");
-  copy->add_option("DIRECTORY", command->directory, "Nothing in it is overwritten")->required();
-  copy->add_option("SOURCE", command->source, "Only of this source");
+  copy->add_option("DIRECTORY", command->directory, "Nothing in it is overwritten")
+      ->type_name("DIR")
+      ->required();
+  copy->add_option("SOURCE", command->source, "Only of this source")->type_name(kPlace);
   CLI::App* drop = add(SpoolCommand::Action::kDrop, "drop", "Remove quarantined chunks for good",
                        "unshard spool drop segmentation 8_8_8/0-64_0-64_0-64");
-  drop->add_option("SOURCE", command->source, "As it was mounted")->required();
-  drop->add_option("CHUNK", command->chunks, "As `unshard spool list -v` names it");
+  drop->add_option("SOURCE", command->source, "As it was mounted")->type_name(kPlace)->required();
+  drop->add_option("CHUNK", command->chunks, "As `unshard spool list -v` names it")
+      ->type_name("NAME");
   drop->add_flag("--all", command->all, "Every quarantined chunk of this source");
   return {spool, [command] { return RunSpool(*command); }};
 }
@@ -308,15 +304,10 @@ Command AddInfo(CLI::App& app) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* info = app.add_subcommand("info", "Say what a source holds");
-  info->footer(
-      "Examples:\n"
-      "  unshard info segmentation\n"
-      "  unshard info --json image.zarr | jq '.datasets[] | {path, shards, chunks}'\n"
-      "\n"
-      "Ends with 1 where a dataset or the index of a shard is damaged. The members of the JSON\n"
-      "object are described in unshard(1).");
+  info->footer(kInfoExamples);
   info->add_option("SOURCE", arguments->source,
                    "Directory of a dataset, or above several; or its URL")
+      ->type_name(kPlace)
       ->required();
   info->add_flag("--json", arguments->json, "One JSON object, for programs");
   return {info, [arguments] { return Info(arguments->source, arguments->json); }};
@@ -329,69 +320,74 @@ Command AddSchema(CLI::App& app) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* schema = app.add_subcommand("schema", "Print the TensorStore Schema of an array");
-  schema->footer(
-      "Examples:\n"
-      "  unshard schema segmentation 8_8_40\n"
-      "  unshard schema image.zarr 0 | jq .chunk_layout\n"
-      "\n"
-      "Data types, codecs and bounds as TensorStore prints them for the stored, sharded array.");
+  schema->footer(kSchemaExamples);
   schema
       ->add_option("SOURCE", arguments->source,
                    "Directory of a dataset, or above several; or its URL")
+      ->type_name(kPlace)
       ->required();
-  schema->add_option("ARRAY", arguments->array,
-                     "Path of the array below it, or key of a scale; without it the array at "
-                     "SOURCE, or its first scale");
+  schema
+      ->add_option("ARRAY", arguments->array,
+                   "Path of the array below it, or key of a scale; without it the array at "
+                   "SOURCE, or its first scale")
+      ->type_name("NAME");
   return {schema, [arguments] { return RunSchema(arguments->source, arguments->array); }};
+}
+
+std::string BetweenBars(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : "|") + std::string(name);
+  return text;
 }
 
 // What describes a dataset that is to be created.
 void AddCreateOptions(CLI::App& app, CreateCommand& command) {
-  CLI::Option* format =
-      app.add_option("--format", command.format, "precomputed, zarr3, zarr2 or n5");
+  CLI::Option* format = app.add_option("--format", command.format, "The format of the new dataset")
+                            ->type_name(BetweenBars(FormatNames()));
   app.add_option("--like", command.like, "The same documents as this dataset has")
+      ->type_name(kPlace)
       ->excludes(format);
-  app.add_option("--schema", command.schema, "A TensorStore Schema: a file, or JSON");
+  app.add_option("--schema", command.schema,
+                 "A TensorStore Schema, which the other options are merged with and must not "
+                 "contradict")
+      ->type_name("FILE|JSON");
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* text) {
-    app.add_option(name, values, text)->delimiter(',')->allow_extra_args(false);
+    app.add_option(name, values, text)->type_name("LIST")->delimiter(',')->allow_extra_args(false);
   };
   list("--shape", command.shape, "Extents; of a volume x,y,z or x,y,z,channels");
   list("--offset", command.offset, "The first voxel of a volume, as in --offset=-8,0,0");
-  app.add_option("--dtype", command.dtype, "uint8, uint64, float32, …");
+  app.add_option("--dtype", command.dtype, "The data type, such as uint8, uint64 or float32")
+      ->type_name(kDataType);
   list("--chunk", command.chunk,
        "Extents of chunks, or of the inner chunks of shards; 0: chosen, -1: the whole axis");
   list("--shard", command.shard,
        "Extents of shards, of a volume the nearest that there are; or about how many bytes of "
-       "voxels one has, as in 1GB, or auto");
-  app.add_option("--codec", command.codec,
-                 "raw, gzip, zstd, blosc, …, also with a level, as in zstd:5; of a volume raw, "
-                 "jpeg, png or compressed_segmentation; or the codec of a schema as JSON");
-  app.add_option("--fill", command.fill, "The value of absent chunks (Zarr)");
+       "voxels one has, as in 1GB or 512MiB, or auto (1GB); without it there are no shards");
+  app.add_option(
+         "--codec", command.codec,
+         "raw, gzip, zstd, blosc and others, also with a level, as in zstd:5; of a volume raw, "
+         "jpeg, png or compressed_segmentation; or the codec of a schema as JSON")
+      ->type_name(kCodecName);
+  app.add_option("--fill", command.fill, "The value of absent chunks (Zarr)")->type_name("VALUE");
   list("--axes", command.axes, "Names of the dimensions (Zarr v3, N5)");
   list("--resolution", command.resolution,
        "Of one voxel along each dimension: nanometres, or with a unit (\"0.5 s\")");
-  app.add_option("--scales", command.scales, "This many resolutions of the volume");
+  app.add_option("--scales", command.scales,
+                 "This many resolutions of the volume, or levels of a pyramid")
+      ->type_name("N");
   app.add_option("--factor", command.factors,
-                 "How much coarser the next scale is, as in 2,2,1; more of them for further steps")
+                 "How much coarser the next scale is, as in 2,2,1; more of them for further steps; "
+                 "without it 2 along x, y and z")
+      ->type_name("LIST")
       ->allow_extra_args(false);
 }
 
 Command AddCreate(CLI::App& app) {
   const auto command = std::make_shared<CreateCommand>();
   CLI::App* create = app.add_subcommand("create", "Make a new dataset without chunks");
-  create->footer(
-      "Examples:\n"
-      "  unshard create new --format precomputed --shape 4096,4096,1000 --dtype uint64 \\\n"
-      "      --chunk 64,64,64 --shard 1024,1024,512 --codec compressed_segmentation \\\n"
-      "      --resolution 8,8,40 --scales 4 --factor 2,2,1\n"
-      "  unshard create new.zarr --format zarr3 --shape 1000,4096,4096 --dtype uint16 \\\n"
-      "      --chunk 32,64,64 --shard 256,1024,1024 --codec zstd --axes z,y,x\n"
-      "  unshard create new.zarr --format zarr3 --schema schema.json\n"
-      "  unshard create copy --like segmentation\n"
-      "\n"
-      "What no constraint decides is chosen as TensorStore 0.1.86 does. Nothing is left where\n"
-      "it fails, and an existing dataset is never touched.");
+  create->footer(kCreateExamples);
   create->add_option("DESTINATION", command->destination, "A directory without a dataset, or a URL")
+      ->type_name(kPlace)
       ->required();
   AddCreateOptions(*create, *command);
   return {create, [command] { return RunCreate(*command); }};
@@ -400,23 +396,19 @@ Command AddCreate(CLI::App& app) {
 Command AddCopy(CLI::App& app) {
   const auto command = std::make_shared<CopyCommand>();
   CLI::App* copy = app.add_subcommand("copy", "Copy a dataset into another one, in any format");
-  copy->footer(
-      "Examples:\n"
-      "  unshard copy segmentation new && unshard copy segmentation new --verify\n"
-      "  unshard copy plain.zarr s3://bucket/sharded.zarr --format zarr3 --shard 256,1024,1024\n"
-      "  unshard copy gs://bucket/volume local.n5 --format n5 --codec zstd\n"
-      "\n"
-      "What was interrupted goes on when it is run again. Shards are written whole; those\n"
-      "that hold already what the source has stay as they are.");
-  copy->add_option("SOURCE", command->source, "Directory of a dataset, or its URL")->required();
+  copy->footer(kCopyExamples);
+  copy->add_option("SOURCE", command->source, "Directory of a dataset, or its URL")
+      ->type_name(kPlace)
+      ->required();
   copy->add_option("DESTINATION", command->create.destination,
                    "A dataset of the same shape and data type, or where to make one: like "
                    "SOURCE, or as --format, --schema or --like say")
+      ->type_name(kPlace)
       ->required();
   copy->add_option(
           "--exclude", command->exclude,
           "Leave out what is at this path below the source, such as labels; may be repeated")
-      ->type_name("PATH")
+      ->type_name("MEMBER")
       ->allow_extra_args(false);
   copy->add_flag("--verify", command->verify,
                  "Then read both again, and compare every voxel; alone, where DESTINATION is "
@@ -438,10 +430,7 @@ Command AddCopy(CLI::App& app) {
 Command AddList(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* list = app.add_subcommand("list", "All mounts, and what they have not published");
-  list->footer(
-      "Examples:\n"
-      "  unshard list\n"
-      "  unshard list --json | jq -r '.mounts[] | select(.state == \"dead\") | .mount_point'");
+  list->footer(kListExamples);
   list->add_flag("--json", *json, "One JSON object, for programs");
   return {list, [json] { return RunList(*json); }};
 }
@@ -449,25 +438,61 @@ Command AddList(CLI::App& app) {
 Command AddWhy(CLI::App& app) {
   const auto path = std::make_shared<std::string>();
   CLI::App* why = app.add_subcommand("why", "Say why the last request on a path failed");
-  why->footer(
-      "Examples:\n"
-      "  unshard why /mnt/demo/segmentation/8_8_8/0-64_0-64_0-64\n"
-      "  unshard why /mnt/demo");
+  why->footer(kWhyExamples);
   why->add_option("PATH", *path, "A file or directory in a mount; of these what is below, too")
+      ->type_name("MOUNT|FILE")
       ->required();
   return {why, [path] { return RunWhy(*path); }};
 }
 
-int Help(const CLI::App& app, const std::vector<std::string>& words, bool json) {
-  if (json) {
-    if (words != std::vector<std::string>{"mount"}) {
-      std::cerr << "unshard: help: --json: expected `unshard help mount --json`, which lists the "
-                   "options of mounts; see `unshard help --help`\n";
-      return kWrongArguments;
-    }
-    std::cout << MountOptionsJson();
-    return 0;
+JsonValue Texts(const auto& texts) {
+  JsonValue list = JsonValue::Array();
+  for (const auto& text : texts) {
+    list.mutable_items().push_back(JsonValue::String(std::string(text)));
   }
+  return list;
+}
+
+// `values`: what it takes, as those of MountOption; `choices`: what a word in capitals of it stands
+// for.
+JsonValue Described(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  if (option.get_positional()) names.push_back(option.get_name(true));
+  const std::string values = option.get_type_size() == 0 ? "" : option.get_type_name();
+  const auto choices = values.starts_with(kDataType)    ? ElementTypeNames()
+                       : values.starts_with(kCodecName) ? CodecNames()
+                                                        : std::vector<std::string_view>();
+  return JsonValue::Object({{"names", Texts(names)},
+                            {"values", JsonValue::String(values)},
+                            {"choices", Texts(choices)},
+                            {"text", JsonValue::String(option.get_description())},
+                            {"required", JsonValue::Boolean(option.get_required())},
+                            {"repeats", JsonValue::Boolean(option.get_items_expected_max() > 1)}});
+}
+
+// A command with all that it takes, and its own commands.
+JsonValue Described(const CLI::App& command) {
+  JsonValue arguments = JsonValue::Array(), options = arguments, commands = arguments;
+  for (const CLI::Option* option : command.get_options()) {
+    JsonValue& list = option->get_positional() ? arguments : options;
+    list.mutable_items().push_back(Described(*option));
+  }
+  for (const CLI::App* each : AllCommands(command)) {
+    commands.mutable_items().push_back(Described(*each));
+  }
+  JsonValue row = JsonValue::Object({{"name", JsonValue::String(command.get_name())},
+                                     {"text", JsonValue::String(command.get_description())},
+                                     {"footer", JsonValue::String(command.get_footer())},
+                                     {"arguments", std::move(arguments)},
+                                     {"options", std::move(options)},
+                                     {"commands", std::move(commands)}});
+  if (command.check_name("mount")) row.Set("mount_options", MountOptionsJson());
+  return row;
+}
+
+int Help(const CLI::App& app, const std::vector<std::string>& words, bool json) {
   const CLI::App* command = &app;
   std::string name = app.get_name();
   for (const std::string& word : words) {
@@ -480,7 +505,9 @@ int Help(const CLI::App& app, const std::vector<std::string>& words, bool json) 
     command = found;
     name += " " + command->get_name();
   }
-  std::cout << command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal);
+  std::cout << (json ? WriteJson(Described(*command)) + "\n"
+                     : command->get_formatter()->make_help(command, name,
+                                                           CLI::AppFormatMode::Normal));
   return 0;
 }
 
@@ -491,9 +518,11 @@ Command AddHelp(CLI::App& app) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* help = app.add_subcommand("help", "Explain a command");
-  help->footer("Examples:\n  unshard help mount\n  unshard help spool export");
-  help->add_option("COMMAND", arguments->words, "One of those that `unshard --help` lists");
-  help->add_flag("--json", arguments->json, "The options of mounts as JSON, for programs");
+  help->footer(kHelpExamples);
+  help->add_option("COMMAND", arguments->words, "One of those that `unshard --help` lists")
+      ->type_name("COMMAND");
+  help->add_flag("--json", arguments->json,
+                 "The same as one JSON object, with what each option takes, for programs");
   return {help, [&app, arguments] { return Help(app, arguments->words, arguments->json); }};
 }
 
@@ -525,7 +554,7 @@ bool ReportUnknownCommand(const CLI::App& app, int argument_count, char** argume
 
 int RunCommands(int argument_count, char** arguments) {
   CLI::App app{"unshard: a sharded dataset as one ordinary file per chunk", "unshard"};
-  app.footer(kFooter);
+  app.footer(kProgramExamples);
   app.set_version_flag("--version", "unshard " + std::string(kVersion));
   app.require_subcommand(1);
   const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app), AddStatus(app),

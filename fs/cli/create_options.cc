@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -84,7 +85,7 @@ struct NamedCodecs {
   std::vector<std::string_view> with_level;  // of these
 };
 
-const NamedCodecs& CodecsOf(ArrayDialect format) {
+std::span<const NamedCodecs> AllCodecs() {
   static const std::array<NamedCodecs, 4> kAll = {{
       {ArrayDialect::kPrecomputed,
        "a precomputed volume",
@@ -103,8 +104,11 @@ const NamedCodecs& CodecsOf(ArrayDialect format) {
        {"raw", "gzip", "zstd", "blosc", "bzip2", "xz"},
        {"gzip", "zstd", "bzip2", "xz"}},
   }};
-  return *std::find_if(kAll.begin(), kAll.end(),
-                       [&](const NamedCodecs& one) { return one.format == format; });
+  return kAll;
+}
+
+const NamedCodecs& CodecsOf(ArrayDialect format) {
+  return *std::ranges::find(AllCodecs(), format, &NamedCodecs::format);
 }
 
 std::string Alternatives(const std::vector<std::string_view>& words) {
@@ -398,12 +402,27 @@ tl::unexpected<Error> WrongOption(const std::string& option, const std::string& 
   return Fail(ErrorCode::kInvalidArgument, option + ": " + why);
 }
 
-Result<ArrayDialect> FormatOf(const std::string& name) {
-  for (const ArrayDialect format : {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
-                                    ArrayDialect::kZarr2, ArrayDialect::kN5}) {
-    if (name == DialectName(format)) return format;
+std::vector<std::string_view> FormatNames() {
+  std::vector<std::string_view> names;
+  for (const NamedCodecs& each : AllCodecs()) names.push_back(DialectName(each.format));
+  return names;
+}
+
+std::vector<std::string_view> CodecNames() {
+  std::vector<std::string_view> names;
+  for (const NamedCodecs& each : AllCodecs()) {
+    for (const std::string_view name : each.names) {
+      if (!IsOneOf(names, name)) names.push_back(name);
+    }
   }
-  return WrongOption("--format", "expected precomputed, zarr3, zarr2 or n5");
+  return names;
+}
+
+Result<ArrayDialect> FormatOf(const std::string& name) {
+  for (const NamedCodecs& each : AllCodecs()) {
+    if (name == DialectName(each.format)) return each.format;
+  }
+  return WrongOption("--format", "expected " + Alternatives(FormatNames()));
 }
 
 Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/array/array_metadata.h"
@@ -37,6 +38,10 @@ struct CreateCommand {
 
 // "--shape: why": an option that is wrong.
 tl::unexpected<Error> WrongOption(const std::string& option, const std::string& why);
+
+// The names that --format takes, and those that --codec takes for any of these formats.
+std::vector<std::string_view> FormatNames();
+std::vector<std::string_view> CodecNames();
 
 // All of these fail with kInvalidArgument, naming the option as it was typed.
 Result<ArrayDialect> FormatOf(const std::string& name);

@@ -5,7 +5,6 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/core/text.h"
-#include "codec/json/writer.h"
 #include "codec/volume_file/volume_file.h"
 #include "store/source/all_views.h"
 #include "store/views/views.h"
@@ -228,9 +227,9 @@ constexpr MountOption kMountOptions[] = {
      "With none the sizes of chunks are known without encoding them. Views in precomputed format "
      "have no compression.",
      ApplyViewCodec, "view_codec", DescribeText<&O::view_codec>},
-    {"files", "FORMAT[:FORMAT]...", "",
-     "Also show each array as one file of all its voxels, files/PATH.FORMAT. Formats: npy, nii, "
-     "nrrd, raw; for example files=npy:nii.",
+    {"files", "npy|nii|nrrd|raw|FORMAT:FORMAT...", "",
+     "Also show each array as one file of all its voxels, files/PATH.FORMAT. Several formats have "
+     "colons between them: files=npy:nii.",
      "Where the source is one array, the file is files/volume.FORMAT. The format raw has the "
      "voxels alone. These files are read-only; programs can read, seek and map them, and chunks "
      "are decoded when they are read. If a format cannot express an array, there is no such file: "
@@ -279,7 +278,7 @@ constexpr MountOption kMountOptions[] = {
      "Each writable mount makes a spool of its own in this folder, which should be on a local "
      "disk. The default is $XDG_STATE_HOME/unshard/spool if that variable is set, and "
      "/var/lib/unshard/spool for users without a home. The folder is made for its owner alone "
-     "(mode 0700); a folder of another user, or one that others may enter, is refused.",
+     "(mode 0700); if it belongs to another user, or others may enter it, it is refused.",
      ApplyText<kDirectory, &O::spool>, "spool", DescribeText<&O::spool>},
     {"spool_size", "BYTES", "4G",
      "Cap on the bytes in the spool; at most half of what its disk has free.",
@@ -421,7 +420,7 @@ std::string MountOptionsHelp() {
   return help;
 }
 
-std::string MountOptionsJson() {
+JsonValue MountOptionsJson() {
   JsonValue rows = JsonValue::Array();
   for (const MountOption& option : kMountOptions) {
     JsonValue row = JsonValue::Object();
@@ -432,7 +431,7 @@ std::string MountOptionsJson() {
     row.Set("details", JsonValue::String(std::string(option.details)));
     rows.mutable_items().push_back(std::move(row));
   }
-  return WriteJson(rows) + "\n";
+  return rows;
 }
 
 }  // namespace unshard

@@ -13,8 +13,9 @@
 namespace unshard {
 
 struct MountOption {
-  std::string_view name;    // as it is typed: "ttl"
-  std::string_view values;  // what follows "=": "on|off", or a word for it: "SECONDS"; "": nothing
+  std::string_view name;  // as it is typed: "ttl"
+  // What follows "=": "on|off", or a word in capitals for it: "SECONDS"; "": nothing.
+  std::string_view values;
   std::string_view fallback;  // the value without the option; "": the text says it, or it is off
   std::string_view text;      // what it does, for the help: a sentence or two
   std::string_view details;   // what the manual says besides
@@ -35,7 +36,7 @@ const MountOption* FindMountOption(std::string_view name);
 // The table for the end of `unshard help mount`.
 std::string MountOptionsHelp();
 
-// The table as one JSON array, for packaging/update-texts.
-std::string MountOptionsJson();
+// The table as a JSON array, for `unshard help mount --json`.
+JsonValue MountOptionsJson();
 
 }  // namespace unshard

@@ -829,7 +829,7 @@ def test_help_shows_examples_and_every_option(run_unshard):
     assert re.search(r"unshard mount \S+ \S+", done.stdout)
     done = run_unshard("mount", "--help")
     assert done.returncode == 0
-    options = json.loads(run_unshard("help", "mount", "--json").stdout)
+    options = json.loads(run_unshard("help", "mount", "--json").stdout)["mount_options"]
     for word in [*(option["name"] + "=" * bool(option["values"]) for option in options), "-f", "-v"]:
         assert re.search(rf"^  {word}", done.stdout, re.MULTILINE), word
 

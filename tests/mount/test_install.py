@@ -1,5 +1,6 @@
 """What `cmake --install` leaves, and what of the README's words on it can be checked."""
 
+import json
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ from mount_data import VersionedVolume
 from mounting import OWN_NAMESPACE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+MANUAL = sorted((ROOT / "packaging/man").iterdir())
 BOUND = 120
 
 
@@ -33,8 +35,10 @@ def sections(program):
 def test_an_installation_is_one_stripped_program_with_its_manual(prefix, unshard_binary):
     files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
     assert files == {"bin/unshard", "sbin/mount.unshard", "sbin/mount.fuse.unshard",
-                     "sbin/umount.unshard", "sbin/umount.fuse.unshard", "share/man/man1/unshard.1",
-                     "share/bash-completion/completions/unshard"}
+                     "sbin/umount.unshard", "sbin/umount.fuse.unshard",
+                     *(f"share/man/man1/{page.name}" for page in MANUAL),
+                     "share/bash-completion/completions/unshard", "share/zsh/vendor-completions/_unshard",
+                     "share/fish/vendor_completions.d/unshard.fish"}
     for helper in ("mount.unshard", "mount.fuse.unshard", "umount.unshard", "umount.fuse.unshard"):
         assert os.readlink(prefix / "sbin" / helper) == "../bin/unshard"
     found = sections(prefix / "bin/unshard")
@@ -62,13 +66,25 @@ def test_the_readme_names_what_people_need_first():
     assert first.startswith("- `unshard why PATH`")
 
 
-def test_the_manual_has_its_sections_and_is_sound():
-    manual = ROOT / "packaging/man/unshard.1"
-    text = manual.read_text()
-    for section in ("EXIT STATUS", "SIGNALS", "FILES", "JSON OUTPUT"):
-        assert f".SH {section}\n" in text
+# What a page has besides the sections of all pages.
+SECTIONS = {"unshard": {"COMMANDS", "ENVIRONMENT", "FILES", "MESSAGES"}, "unshard-mount": {"MOUNT OPTIONS", "SIGNALS"},
+            "unshard-info": {"JSON OUTPUT"}, "unshard-list": {"JSON OUTPUT"}}
+
+
+def test_each_command_has_a_page_in_the_manual(run_unshard):
+    commands = json.loads(run_unshard("help", "--json").stdout)["commands"]
+    assert {page.stem for page in MANUAL} == {"unshard", *(f"unshard-{command['name']}" for command in commands)}
+
+
+@pytest.mark.parametrize("page", MANUAL, ids=lambda page: page.stem)
+def test_a_page_of_the_manual_has_its_sections_and_is_sound(page):
+    text = page.read_text()
+    sections = {"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"} | SECTIONS.get(page.stem, set())
+    assert sections <= set(re.findall(r"^\.SH (.*)$", text, re.MULTILINE))
+    # A section that the program writes is not empty.
+    assert not re.search(r"^\.SH .*\n(?:\.\\\".*\n)*(?=\.SH|\Z)", text, re.MULTILINE)
     if shutil.which("groff"):
-        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", manual], capture_output=True,
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True,
                               text=True, timeout=BOUND)
         assert (done.returncode, done.stderr) == (0, "")
 
