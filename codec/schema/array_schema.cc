@@ -406,7 +406,8 @@ Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale_index) 
   UNSHARD_ASSIGN_OR_RETURN(const auto channels, channels_member.Integer(1, kInfiniteIndex - 1));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales_member, root.Member("scales"));
   UNSHARD_ASSIGN_OR_RETURN(const auto scales, scales_member.Items());
-  if (scale_index >= scales.size()) return scales_member.Expected("a scale of that number");
+  if (scale_index >= scales.size())
+    return scales_member.Expected("at least " + std::to_string(scale_index + 1) + " scales");
   const JsonCursor& scale = scales[scale_index];
   UNSHARD_ASSIGN_OR_RETURN(const Shape volume, XyzMember(scale, "size", 0, channels));
   Shape offset(kAxes, 0);

@@ -30,7 +30,7 @@ bool NoneSet(const Constraints<T>& constraints) {
 // --- Parsing
 
 Result<std::vector<JsonCursor>> Dimensions(const JsonCursor& json) {
-  if (!json.value().is_array()) return json.Expected("an array with one item a dimension");
+  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
   return json.Items(kMaxRank);
 }
 
@@ -187,9 +187,8 @@ Status ChunkShapeConstraints::Merge(const ChunkShapeConstraints& other) {
   UNSHARD_RETURN_IF_ERROR(MergeConstraints(aspect_ratio, other.aspect_ratio));
   if (!Agree(elements, other.elements)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "expected " + std::to_string(*elements.value) +
-                    " elements, the hard constraint that is there, found " +
-                    std::to_string(*other.elements.value));
+                "conflicting hard constraints: " + std::to_string(*elements.value) + " and " +
+                    std::to_string(*other.elements.value) + " elements");
   }
   MergeConstraint(elements, other.elements);
   return {};
@@ -201,9 +200,9 @@ bool ChunkShapeConstraints::empty() const {
 
 Status ChunkLayout::SetRank(std::size_t value) {
   if (rank && *rank != value) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "expected rank " + std::to_string(*rank) +
-                    ", as the rest of the chunk layout has it, found " + std::to_string(value));
+    return Fail(ErrorCode::kInvalidArgument, "rank " + std::to_string(value) +
+                                                 " conflicts with rank " + std::to_string(*rank) +
+                                                 " of the rest of the chunk layout");
   }
   rank = value;
   return {};
@@ -213,8 +212,7 @@ Status ChunkLayout::SetInnerOrder(std::vector<std::size_t> order, Strength stren
   UNSHARD_RETURN_IF_ERROR(SetRank(order.size()));
   const Constraint<std::vector<std::size_t>> value{std::move(order), strength};
   if (!Agree(inner_order, value)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "inner_order contradicts the hard constraint that is there");
+    return Fail(ErrorCode::kInvalidArgument, "inner_order: conflicting hard constraints");
   }
   if (!value.value->empty()) MergeConstraint(inner_order, value);
   return {};

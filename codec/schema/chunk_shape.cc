@@ -126,7 +126,7 @@ Status Complete(const ChunkShapeConstraints& constraints, const Extents& extents
                 const FitExtent& fit, std::vector<std::int64_t>& shape) {
   if (std::find(shape.begin(), shape.end(), 0) == shape.end()) return {};
   if (!constraints.aspect_ratio.empty() && constraints.aspect_ratio.size() != shape.size()) {
-    return Fail(ErrorCode::kInvalidArgument, "chunk_layout: aspect ratios of another rank");
+    return Fail(ErrorCode::kInvalidArgument, "chunk_layout: the aspect ratios have another rank");
   }
   FreeExtents(constraints, extents, fit, shape).Choose();
   return {};

@@ -63,7 +63,8 @@ Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_
   for (const CodecOption& option : found->options) {
     UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(object, option));
     if (!value && option.fallback.empty()) {
-      return object.Expected("the member " + std::string(option.name) + " as well");
+      return Fail(ErrorCode::kDataLoss,
+                  MemberPath(object.path(), option.name) + ": missing; " + name + " needs it");
     }
     if (!value) {
       UNSHARD_ASSIGN_OR_RETURN(value, ParseJson(option.fallback));
@@ -72,7 +73,8 @@ Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_
   }
   for (const auto& [key, value] : object.value().members()) {
     if (compressor.Find(key) != nullptr) continue;
-    return JsonCursor(value, MemberPath(object.path(), key)).Expected("no such option of " + name);
+    return Fail(ErrorCode::kDataLoss,
+                MemberPath(object.path(), key) + ": unknown option of " + name);
   }
   return compressor;
 }

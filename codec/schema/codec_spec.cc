@@ -94,10 +94,10 @@ Status ParsePrecomputed(const JsonCursor& json, CodecSpec& spec) {
       json, {"shard_data_encoding", OptionType::kWord, 0, 0, kShardEncodings, {}}, spec));
   const std::string encoding = TextOf(spec.members, "encoding");
   if (spec.members.Find("jpeg_quality") != nullptr && encoding != "jpeg") {
-    return json.Expected("jpeg_quality only beside the encoding jpeg");
+    return Fail(ErrorCode::kDataLoss, json.path() + ".jpeg_quality: needs the encoding jpeg");
   }
   if (spec.members.Find("png_level") != nullptr && encoding != "png") {
-    return json.Expected("png_level only beside the encoding png");
+    return Fail(ErrorCode::kDataLoss, json.path() + ".png_level: needs the encoding png");
   }
   return {};
 }
@@ -108,7 +108,7 @@ Status ParseZarr2(const JsonCursor& json, CodecSpec& spec) {
   if (filters != nullptr && !filters->is_null() &&
       !(filters->is_array() && filters->items().empty())) {
     return JsonCursor(*filters, json.path() + ".filters")
-        .Expected("null: arrays with filters cannot be created");
+        .Expected("null, because arrays with filters cannot be created");
   }
   const JsonValue* const compressor = json.value().Find("compressor");
   if (compressor == nullptr) return {};
@@ -162,8 +162,8 @@ Result<CodecSpec> ParseCodecSpec(const JsonCursor& json) {
 
 Status MergeCodecSpecs(CodecSpec& into, const CodecSpec& other) {
   if (into.driver != other.driver) {
-    return Fail(ErrorCode::kInvalidArgument, "codec: expected the driver " +
-                                                 std::string(DriverName(into.driver)) + ", found " +
+    return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers " +
+                                                 std::string(DriverName(into.driver)) + " and " +
                                                  std::string(DriverName(other.driver)));
   }
   for (const auto& [key, value] : other.members.members()) {
@@ -171,7 +171,7 @@ Status MergeCodecSpecs(CodecSpec& into, const CodecSpec& other) {
     if (mine == nullptr) {
       into.members.Set(key, value);
     } else if (!SameMeaning(*mine, value)) {
-      return Fail(ErrorCode::kInvalidArgument, "codec." + key + ": two different constraints");
+      return Fail(ErrorCode::kInvalidArgument, "codec." + key + ": conflicting values");
     }
   }
   if (!other.chain) return {};

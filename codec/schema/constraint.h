@@ -43,7 +43,7 @@ void MergeConstraint(Constraint<T>& into, const Constraint<T>& value) {
   if (value.hard()) into.strength = Strength::kHard;
 }
 
-// Merges all dimensions or, where one of them has two different hard constraints, none. Requires:
+// Merges all dimensions or, where one of them has conflicting hard constraints, none. Requires:
 // the same rank, or an empty list.
 template <class T>
 Status MergeConstraints(Constraints<T>& into, const Constraints<T>& values) {
@@ -51,7 +51,7 @@ Status MergeConstraints(Constraints<T>& into, const Constraints<T>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Agree(into[i], values[i])) continue;
     return Fail(ErrorCode::kInvalidArgument,
-                "dimension " + std::to_string(i) + " has two different hard constraints");
+                "dimension " + std::to_string(i) + " has conflicting hard constraints");
   }
   for (std::size_t i = 0; i < values.size(); ++i) MergeConstraint(into[i], values[i]);
   return {};

@@ -21,7 +21,7 @@ Result<IndexDomain> RequiredDomain(const Schema& schema, const IndexDomain& of_f
   }
   auto merged = MergeDomains(schema.domain.value_or(IndexDomain()), of_format);
   if (!merged) return CannotCreate(merged.error().message);
-  if (!merged->finite()) return CannotCreate("domain: every dimension needs both of its bounds");
+  if (!merged->finite()) return CannotCreate("domain: every dimension needs both bounds");
   return merged;
 }
 
@@ -58,9 +58,8 @@ Result<std::vector<std::int64_t>> ChooseSingleShape(const ChunkLayout& layout,
   ChunkShapeConstraints combined = layout.read_chunk;
   auto merged = combined.Merge(layout.write_chunk);
   if (!merged) {
-    return CannotCreate(
-        "chunk_layout: write_chunk contradicts read_chunk, which are the same here: " +
-        merged.error().message);
+    return CannotCreate("chunk_layout: without shards, write_chunk and read_chunk must agree: " +
+                        merged.error().message);
   }
   return ChooseChunkShape(combined, extents);
 }

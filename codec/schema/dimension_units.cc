@@ -16,7 +16,7 @@ Result<DimensionUnit> ParseUnit(const JsonCursor& json) {
     UNSHARD_ASSIGN_OR_RETURN(const double number, NumberOf(json));
     return DimensionUnit{number, ""};
   }
-  if (!json.value().is_array()) return json.Expected("a text, a number, a pair or null");
+  if (!json.value().is_array()) return json.Expected("a string, a number, a pair or null");
   UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
   if (items.size() != 2) return json.Expected("a pair of a number and a unit");
   DimensionUnit unit;
@@ -41,7 +41,7 @@ std::string UnitText(const DimensionUnit& unit) {
 }
 
 Result<DimensionUnits> ParseDimensionUnits(const JsonCursor& json) {
-  if (!json.value().is_array()) return json.Expected("an array with one item a dimension");
+  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
   UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
   DimensionUnits units(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -66,8 +66,8 @@ Status MergeDimensionUnits(DimensionUnits& into, const DimensionUnits& other) {
   for (std::size_t i = 0; i < other.size(); ++i) {
     if (!other[i] || !into[i] || *other[i] == *into[i]) continue;
     return Fail(ErrorCode::kInvalidArgument, "dimension_units: dimension " + std::to_string(i) +
-                                                 " is " + UnitText(*into[i]) + " and " +
-                                                 UnitText(*other[i]));
+                                                 " has conflicting units: " + UnitText(*into[i]) +
+                                                 " and " + UnitText(*other[i]));
   }
   for (std::size_t i = 0; i < other.size(); ++i) {
     if (other[i]) into[i] = other[i];

@@ -155,7 +155,8 @@ Result<JsonValue> ParseElement(const ElementType& type, const JsonCursor& json) 
     case Kind::kOther:
       break;
   }
-  return json.Expected("no fill value: a schema has no JSON form for " + std::string(type.name));
+  return Fail(ErrorCode::kDataLoss,
+              json.path() + ": not supported for the data type " + std::string(type.name));
 }
 
 }  // namespace unshard

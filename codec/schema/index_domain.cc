@@ -72,7 +72,7 @@ class Rank {
 };
 
 Result<std::vector<JsonCursor>> Items(const JsonCursor& json, Rank& rank) {
-  if (!json.value().is_array()) return json.Expected("an array with one item a dimension");
+  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
   UNSHARD_ASSIGN_OR_RETURN(auto items, json.Items(kMaxRank));
   UNSHARD_RETURN_IF_ERROR(rank.Set(json, items.size()));
   return items;
@@ -230,8 +230,7 @@ Result<IndexDomain> ParseIndexDomain(const JsonCursor& json) {
     if (!upper) continue;
     const auto max = InclusiveMax(*form, one.inclusive_min, (*upper)[i].value);
     if (!max || one.inclusive_min == kInfiniteIndex) {
-      return json.Expected("bounds of dimension " + std::to_string(i) +
-                           " with an upper one that is not below the lower one");
+      return Mismatch(i, "its upper bound is below its lower bound");
     }
     one.inclusive_max = *max;
     one.implicit_upper = (*upper)[i].implicit;
@@ -262,8 +261,9 @@ JsonValue IndexDomainJson(const IndexDomain& domain) {
 
 Result<IndexDomain> MergeDomains(const IndexDomain& a, const IndexDomain& b) {
   if (a.rank() != b.rank()) {
-    return Fail(ErrorCode::kInvalidArgument, "domain: expected rank " + std::to_string(a.rank()) +
-                                                 ", found rank " + std::to_string(b.rank()));
+    return Fail(ErrorCode::kInvalidArgument, "domain: conflicting ranks " +
+                                                 std::to_string(a.rank()) + " and " +
+                                                 std::to_string(b.rank()));
   }
   IndexDomain merged = a;
   for (std::size_t i = 0; i < a.rank(); ++i) {
@@ -287,7 +287,7 @@ Result<IndexDomain> MergeDomains(const IndexDomain& a, const IndexDomain& b) {
                              std::to_string(other.inclusive_max) + " differ");
     }
     if (upper->value < lower->value - 1)
-      return Mismatch(i, "its upper bound is below its lower one");
+      return Mismatch(i, "its upper bound is below its lower bound");
     into.inclusive_min = lower->value;
     into.implicit_lower = lower->implicit;
     into.inclusive_max = upper->value;

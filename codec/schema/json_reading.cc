@@ -15,8 +15,8 @@ Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::st
     std::string known;
     for (const std::string_view name : names)
       known += (known.empty() ? "" : ", ") + std::string(name);
-    return JsonCursor(value, MemberPath(object.path(), key))
-        .Expected("no such member (the members here are: " + known + ")");
+    return Fail(ErrorCode::kDataLoss,
+                MemberPath(object.path(), key) + ": unknown member; known members: " + known);
   }
   return {};
 }

@@ -16,8 +16,8 @@ Status CheckBlockSize(const std::vector<std::int64_t>& block, const ElementType&
   std::int64_t elements = 1;
   for (const std::int64_t extent : block) {
     if (extent > most / elements) {
-      return CannotCreate("chunk_layout: blocks of " + std::to_string(most) +
-                          " elements at most fit into the 2 GiB of an N5 block");
+      return CannotCreate("chunk_layout: a block may have at most " + std::to_string(most) +
+                          " elements, which fill the 2 GiB of an N5 block");
     }
     elements *= extent;
   }
@@ -46,8 +46,9 @@ Result<JsonValue> NewN5Dataset(const Schema& schema) {
   auto fixed = layout.SetInnerOrder(ReversedOrder(domain.rank()), Strength::kHard);
   if (fixed) fixed = layout.SetGridOrigin(HardOrigin(std::vector<std::int64_t>(domain.rank(), 0)));
   if (!fixed) {
-    return CannotCreate("chunk_layout: N5 has the reverse inner_order and the origin 0: " +
-                        fixed.error().message);
+    return CannotCreate(
+        "chunk_layout: N5 always has the reverse inner_order and the grid_origin 0: " +
+        fixed.error().message);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto block, ChooseSingleShape(layout, ExtentsOf(domain)));
   UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec, RequiredCodec(schema, CodecSpec::Driver::kN5));

@@ -44,7 +44,7 @@ Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect format,
                                                             const IndexDomain& domain,
                                                             const NewScales& scales) {
   if (scales.count < 1 || scales.count > kMaxScales) {
-    return CannotCreate("scales: expected 1 to 64 of them, found " + std::to_string(scales.count));
+    return CannotCreate("scales: expected 1 to 64 scales, found " + std::to_string(scales.count));
   }
   const std::vector<std::int64_t> usual = DefaultFactors(LabelsOf(format, domain));
   std::vector<std::vector<std::int64_t>> totals = {std::vector<std::int64_t>(domain.rank(), 1)};
@@ -57,17 +57,17 @@ Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect format,
       }
     }
     if (step.size() != domain.rank()) {
-      return CannotCreate("factors: expected one for each of the " + std::to_string(domain.rank()) +
-                          " dimensions");
+      return CannotCreate("factors: expected one factor for each of the " +
+                          std::to_string(domain.rank()) + " dimensions");
     }
     for (std::size_t i = 0; i < step.size(); ++i) {
       if (step[i] < 1 || step[i] > kMaxFactor) {
-        return CannotCreate("factors: expected numbers from 1 on, found " +
+        return CannotCreate("factors: expected numbers of 1 or more, found " +
                             std::to_string(step[i]));
       }
       const std::int64_t before = totals.back()[i];
       if (before > kInfiniteIndex / step[i])
-        return CannotCreate("factors: their product is beyond 2^62");
+        return CannotCreate("factors: their product is larger than 2^62");
       step[i] *= before;
     }
     totals.push_back(std::move(step));

@@ -41,7 +41,7 @@ Result<std::array<double, 3>> ResolutionOf(const Schema& schema) {
     if (!unit) continue;
     if (i == kChannel) return CannotCreate("dimension_units: channels have no unit");
     if (unit->base != "nm") {
-      return CannotCreate("dimension_units: resolutions of precomputed volumes are in nm, found " +
+      return CannotCreate("dimension_units: a precomputed volume needs lengths, found " +
                           UnitText(*unit));
     }
     resolution[i] = unit->multiplier;
@@ -68,14 +68,14 @@ Status CheckEncoding(const std::string& encoding, const ElementType& type, std::
       return CannotCreate("codec.encoding: png needs uint8 or uint16, found " +
                           std::string(type.name));
     }
-    if (channels > 4) return CannotCreate("codec.encoding: png has 4 channels at most");
+    if (channels > 4) return CannotCreate("codec.encoding: png needs at most 4 channels");
   }
   if (encoding == "jpeg") {
     if (type.name != "uint8") {
       return CannotCreate("codec.encoding: jpeg needs uint8, found " + std::string(type.name));
     }
     if (channels != 1 && channels != 3) {
-      return CannotCreate("codec.encoding: jpeg has 1 or 3 channels");
+      return CannotCreate("codec.encoding: jpeg needs 1 or 3 channels");
     }
   }
   if (encoding == "compressed_segmentation" && type.name != "uint32" && type.name != "uint64") {
@@ -111,8 +111,8 @@ Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema, const Cod
   constexpr unsigned kMostIdBits = 64;
   if (ChunkIdBits(volume, chunk) > kMostIdBits) {
     return CannotCreate(
-        "chunk_layout: so many chunks have ids of more than 64 bits: choose larger "
-        "read chunks");
+        "chunk_layout: the ids of so many chunks need more than 64 bits: choose larger read "
+        "chunks");
   }
   return *sharding;
 }
@@ -229,8 +229,8 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   auto fixed = SetFixed(domain, layout);
   if (!fixed) {
     return CannotCreate(
-        "chunk_layout: precomputed volumes have the inner_order 3, 2, 1, 0, the "
-        "grid_origin of the domain and all channels in a chunk: " +
+        "chunk_layout: precomputed volumes always have the inner_order 3, 2, 1, 0, the grid_origin "
+        "of the domain and all channels in a chunk: " +
         fixed.error().message);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto resolution, ResolutionOf(schema));

@@ -12,9 +12,9 @@ namespace {
 
 Status SetRank(Schema& schema, std::size_t rank, std::string_view member) {
   if (schema.rank && *schema.rank != rank) {
-    return Fail(ErrorCode::kInvalidArgument, std::string(member) + ": expected rank " +
-                                                 std::to_string(*schema.rank) + ", found rank " +
-                                                 std::to_string(rank));
+    return Fail(ErrorCode::kInvalidArgument, std::string(member) + ": rank " +
+                                                 std::to_string(rank) + " conflicts with rank " +
+                                                 std::to_string(*schema.rank));
   }
   schema.rank = rank;
   return {};
@@ -22,8 +22,9 @@ Status SetRank(Schema& schema, std::size_t rank, std::string_view member) {
 
 Status SetDtype(Schema& schema, const ElementType& type) {
   if (schema.dtype != nullptr && schema.dtype != &type) {
-    return Fail(ErrorCode::kInvalidArgument, "dtype: expected " + std::string(schema.dtype->name) +
-                                                 ", found " + std::string(type.name));
+    return Fail(ErrorCode::kInvalidArgument, "dtype: conflicting data types " +
+                                                 std::string(schema.dtype->name) + " and " +
+                                                 std::string(type.name));
   }
   schema.dtype = &type;
   return {};
@@ -118,7 +119,7 @@ Status Schema::Merge(const Schema& other) {
     converted.dtype = dtype;
     UNSHARD_RETURN_IF_ERROR(ConvertFillValue(converted));
     if (fill_value && *fill_value != *converted.fill_value) {
-      return Fail(ErrorCode::kInvalidArgument, "fill_value: two different values");
+      return Fail(ErrorCode::kInvalidArgument, "fill_value: conflicting values");
     }
     fill_value = converted.fill_value;
   }

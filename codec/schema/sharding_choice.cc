@@ -110,8 +110,8 @@ Result<ShardingSpec> ChooseSharding(const ChunkShapeConstraints& write_chunk,
   }
   if (best_cost == kImpossible) {
     return Fail(ErrorCode::kInvalidArgument,
-                "chunk_layout.write_chunk.shape: a shard has 2^n chunks of x, y and z in turn, and "
-                "none of these has that shape: make it a soft constraint");
+                "chunk_layout.write_chunk.shape: no shard can have this shape, because shards "
+                "double along x, y and z in turn: make it a soft constraint");
   }
   ShardingSpec spec;
   spec.preshift_bits = std::min(best, kMostPreshiftBits);

@@ -74,7 +74,7 @@ Result<Zarr3Codec> ResolveBytesToBytes(const Zarr3Codec& codec, std::uint64_t it
     if (item_size == kUnknownItemSize && codec.options.Find("typesize") == nullptr &&
         codec.options.Find("shuffle") != nullptr &&
         TextOf(codec.options, "shuffle") != "noshuffle") {
-      return ResolutionContradiction("blosc after another compressor needs its typesize");
+      return ResolutionContradiction("blosc after another compressor needs a typesize");
     }
     return ResolveBlosc(codec, item_size);
   }
@@ -99,7 +99,7 @@ Result<Zarr3CodecChain> ResolveIndexCodecs(const Zarr3Codec& sharding,
   const Zarr3CodecChain chain =
       sharding.index_codecs.empty() ? DefaultIndexCodecs() : sharding.index_codecs.front();
   if (chain.sharding_height() > 0)
-    return ResolutionContradiction("sharding_indexed in index_codecs");
+    return ResolutionContradiction("index_codecs cannot contain sharding_indexed");
   const auto changes_size = [](const Zarr3Codec& codec) { return codec.name != "crc32c"; };
   if (std::any_of(chain.bytes_to_bytes.begin(), chain.bytes_to_bytes.end(), changes_size)) {
     return ResolutionContradiction("index_codecs must have a fixed size: crc32c and no compressor");
@@ -167,10 +167,9 @@ Result<Zarr3CodecChain> ResolveZarr3Codecs(const Zarr3CodecChain& chain,
   std::uint64_t item_size = chunk.item_size;
   if (sharding) {
     if (!chain.bytes_to_bytes.empty()) {
-      return ResolutionContradiction(
-          chain.bytes_to_bytes.front().name +
-          " after sharding_indexed would encode whole shards: give it among the "
-          "codecs of sharding_indexed");
+      return ResolutionContradiction(chain.bytes_to_bytes.front().name +
+                                     " after sharding_indexed would encode whole shards: put it "
+                                     "into the codecs of sharding_indexed");
     }
     UNSHARD_ASSIGN_OR_RETURN(Zarr3Codec codec,
                              ResolveSharding(chain.array_to_bytes.front(), chunk));

@@ -80,7 +80,7 @@ Result<JsonValue> ParseTransposeOrder(const JsonCursor& order) {
 }
 
 Result<JsonValue> ParseChunkShape(const JsonCursor& shape) {
-  if (!shape.value().is_array()) return shape.Expected("an array with one item a dimension");
+  if (!shape.value().is_array()) return shape.Expected("an array with one item for each dimension");
   UNSHARD_ASSIGN_OR_RETURN(const auto items, shape.Items(kMaxRank));
   std::vector<std::int64_t> extents;
   for (const JsonCursor& item : items) {
@@ -120,8 +120,8 @@ Status ParseConfiguration(const JsonCursor& configuration, const KnownCodec& kno
     const bool of_sharding =
         codec.sharding() && (key == "chunk_shape" || key == "codecs" || key == "index_codecs");
     if (listed || of_transpose || of_sharding) continue;
-    return JsonCursor(value, MemberPath(configuration.path(), key))
-        .Expected("no such option of " + codec.name);
+    return Fail(ErrorCode::kDataLoss,
+                MemberPath(configuration.path(), key) + ": unknown option of " + codec.name);
   }
   for (const CodecOption& option : known.options) {
     UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(configuration, option));
@@ -168,14 +168,14 @@ Status MergeOrder(JsonValue& into, const JsonValue& other, const Zarr3Codec& cod
   const bool same = into.is_string() && other.is_string()
                         ? into == other
                         : TransposeOrder(codec, rank) == TransposeOrder(other_codec, rank);
-  if (!same) return Contradiction("two different orders of transpose");
+  if (!same) return Contradiction("conflicting orders of transpose");
   if (into.is_string()) into = other;
   return {};
 }
 
 Status MergeCodec(Zarr3Codec& into, const Zarr3Codec& other) {
   if (into.name != other.name) {
-    return Contradiction(into.name + " cannot be " + other.name + " at the same time");
+    return Contradiction("conflicting codecs " + into.name + " and " + other.name);
   }
   for (const auto& [key, value] : other.options.members()) {
     JsonValue* const mine = into.options.Find(key);
@@ -184,7 +184,7 @@ Status MergeCodec(Zarr3Codec& into, const Zarr3Codec& other) {
     } else if (key == "order") {
       UNSHARD_RETURN_IF_ERROR(MergeOrder(*mine, value, into, other));
     } else if (*mine != value) {
-      return Contradiction("two different values of " + key + " of " + into.name);
+      return Contradiction("conflicting values of " + key + " of " + into.name);
     }
   }
   const auto merge_chains = [](std::vector<Zarr3CodecChain>& mine,
@@ -204,7 +204,7 @@ bool EndsWithTranspose(const std::vector<Zarr3Codec>& codecs) {
 
 Status MergeCodecLists(std::vector<Zarr3Codec>& into, const std::vector<Zarr3Codec>& other) {
   if (into.size() != other.size()) {
-    return Contradiction("chains of " + std::to_string(into.size()) + " and of " +
+    return Contradiction("conflicting chains of " + std::to_string(into.size()) + " and " +
                          std::to_string(other.size()) + " codecs of the same kind");
   }
   for (std::size_t i = 0; i < into.size(); ++i) {

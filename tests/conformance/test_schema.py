@@ -453,7 +453,7 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "2,2"],
      "--factor 2,2: expected one number for each of the 1 dimensions of --shape"),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "0"],
-     "--factor 0: expected numbers from 1 on, found 0"),
+     "--factor 0: expected numbers of 1 or more, found 0"),
     (["--format", "precomputed", "--shape", "4,4,4", "--dtype", "uint8", "--resolution", "8,0,8"],
      '--resolution: expected numbers above 0, found "0"'),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--resolution", "-2 um"],
@@ -472,7 +472,7 @@ def test_messages_name_the_option(work, arguments, expected):
 def test_messages_name_the_file_of_a_schema(work):
     path = work / "schema.json"
     for text, field in [('{"dtype": "uint8", "fill_value": 300}', "fill_value: expected"),
-                        ('{"dtype": "uint8", "chunk": 1}', "chunk: expected no such member"),
+                        ('{"dtype": "uint8", "chunk": 1}', "chunk: unknown member; known members: rank"),
                         ("[1]", "document: expected an object"), ("", "line 1")]:
         path.write_text(text)
         done = run("create", work / "new", "--format", "zarr3", "--shape", "4", "--schema", path)

@@ -46,17 +46,17 @@ TEST(ChunkLayout, TheWholeExtentIsASoftConstraint) {
 
 TEST(ChunkLayout, HardConstraintsMustAgree) {
   EXPECT_EQ(LayoutJson(R"({"chunk": {"shape": [5, 2]}, "read_chunk": {"shape": [6, 2]}})"),
-            "chunk_layout.read_chunk.shape: dimension 0 has two different hard "
+            "chunk_layout.read_chunk.shape: dimension 0 has conflicting hard "
             "constraints");
 }
 
 TEST(Schema, FailuresNameThePath) {
   const auto message = [](const std::string& text) { return ParseSchema(text).error().message; };
   EXPECT_EQ(message(R"({"domain": {"shape": [4]}, "rank": 3})"),
-            "domain: expected rank 3, found rank 1");
+            "domain: rank 1 conflicts with rank 3");
   EXPECT_EQ(message(R"({"shape": [4]})"),
-            "shape: expected no such member (the members here are: rank, dtype, domain, "
-            "chunk_layout, codec, fill_value, dimension_units), found an array of 1");
+            "shape: unknown member; known members: rank, dtype, domain, chunk_layout, codec, "
+            "fill_value, dimension_units");
   EXPECT_EQ(message(R"({"codec": {"driver": "zarr3", "codecs": ["gzip", "bytes"]}})"),
             "codec.codecs[1]: expected a codec from bytes to bytes, found the string "
             "\"bytes\"");
