@@ -33,7 +33,7 @@ Result<ByteVector> DecodeBlosc(ByteSpan stored, std::uint64_t max_bytes) {
   std::size_t plain_size = 0;
   if (stored.size() < BLOSC_MIN_HEADER_LENGTH ||
       blosc_cbuffer_validate(stored.data(), stored.size(), &plain_size) != 0) {
-    return Damaged("blosc", "expected the header of a Blosc buffer of these " +
+    return Damaged("blosc", "expected the header of a Blosc buffer of " +
                                 std::to_string(stored.size()) + " bytes");
   }
   if (plain_size > max_bytes) return DecodesToMore("blosc", max_bytes);
@@ -65,7 +65,8 @@ Result<ByteVector> EncodeBlosc(ByteSpan plain, const BloscOptions& options) {
                          plain.size(), plain.data(), stored.data(), stored.size(),
                          options.compressor.c_str(), options.block_size, /*numinternalthreads=*/1);
   if (size <= 0) {
-    return Fail(ErrorCode::kResourceExhausted, "blosc: no memory, or no " + options.compressor);
+    return Fail(ErrorCode::kResourceExhausted,
+                "blosc: out of memory, or built without " + options.compressor);
   }
   stored.resize(static_cast<std::size_t>(size));
   return stored;

@@ -49,7 +49,7 @@ class Checksum final : public BytesCodec {
   }
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
     if (stored.size() < kChecksumSize) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": expected a checksum of 4 bytes, found " +
+      return Fail(ErrorCode::kDataLoss, name_ + ": too short for a checksum of 4 bytes: " +
                                             std::to_string(stored.size()) + " bytes in all");
     }
     const std::size_t plain_size = stored.size() - kChecksumSize;
@@ -61,8 +61,8 @@ class Checksum final : public BytesCodec {
     const ByteSpan found = stored.subspan(at_start_ ? 0 : plain_size, kChecksumSize);
     const ByteVector expected = SumOf(plain);
     if (!std::equal(expected.begin(), expected.end(), found.begin(), found.end())) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": expected the checksum " + HexText(expected) +
-                                            " of the data, found " + HexText(found));
+      return Fail(ErrorCode::kDataLoss, name_ + ": the data has the checksum " + HexText(expected) +
+                                            ", but the stored checksum is " + HexText(found));
     }
     return ByteVector(plain.begin(), plain.end());
   }

@@ -46,7 +46,7 @@ tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes)
 }
 
 tl::unexpected<Error> NoMemory(const char* format) {
-  return Fail(ErrorCode::kResourceExhausted, std::string(format) + ": no memory");
+  return Fail(ErrorCode::kResourceExhausted, std::string(format) + ": out of memory");
 }
 
 tl::unexpected<Error> TooLargeToEncode(const char* format, std::uint64_t limit) {

@@ -41,7 +41,7 @@ std::string InflateFailure(const Container& container, int code) {
     case ISAL_NEED_DICT:
       return std::string("expected a ") + container.name + " header";
     case ISAL_INCORRECT_CHECKSUM:
-      return "expected checksum and length to match the data";
+      return "the checksum or the length does not match the data";
     default:
       return "expected a valid deflate stream";
   }
@@ -71,7 +71,7 @@ class Inflater {
       return DecodeProgress{written, done};
     }
     if (written < size && state_->avail_in == 0 && fed_ == rest_.size()) {
-      return Fail("expected more data, found the end");
+      return Fail("the stream is cut short");
     }
     return DecodeProgress{written, false};
   }
@@ -99,8 +99,7 @@ class Inflater {
     // The library's bit buffer has taken bytes that do not belong to this member.
     const auto buffered = static_cast<std::size_t>(std::max(state_->read_in_length, 0)) / 8;
     rest_ = rest_.subspan(fed_ - state_->avail_in - buffered);
-    if (!container_.has_members && !rest_.empty())
-      return Fail("expected no bytes after the stream");
+    if (!container_.has_members && !rest_.empty()) return Fail("bytes follow the stream");
     if (!rest_.empty() && rest_.front() != 0) {
       BeginMember();
       return false;

@@ -89,7 +89,7 @@ Result<ByteVector> DecodeStream(ByteSpan stream, std::uint64_t max_bytes) {
                                 HexText(header.checksum, 8));
     }
   }
-  if (!stream.empty()) return Damaged(kName, "expected no bytes after the last block");
+  if (!stream.empty()) return Damaged(kName, "bytes follow the last block");
   return plain;
 }
 
@@ -98,8 +98,9 @@ Result<ByteVector> DecodeAnyLz4(ByteSpan stored, std::uint64_t max_bytes) {
   constexpr std::uint64_t kLargestGrowth = 255;
   const std::uint64_t most = std::min<std::uint64_t>(max_bytes, kLargestGrowth * stored.size());
   if (most < max_bytes) {
-    return Damaged(kName, std::to_string(stored.size()) + " bytes cannot decode to the " +
-                              std::to_string(max_bytes) + " bytes of the block");
+    return Damaged(kName, std::to_string(stored.size()) +
+                              " compressed bytes are too few for a block of " +
+                              std::to_string(max_bytes) + " bytes");
   }
   ByteVector plain(std::max<std::uint64_t>(max_bytes, 1));
   plain.resize(max_bytes);

@@ -32,7 +32,7 @@ Result<ByteVector> DecodeLzma(ByteSpan stored, std::uint64_t max_bytes) {
     const lzma_ret status = lzma_code(&stream, LZMA_FINISH);
     const std::size_t written = room - stream.avail_out;
     if (status == LZMA_STREAM_END && stream.avail_in > 0) {
-      return Damaged("lzma", "expected no bytes after the stream");
+      return Damaged("lzma", "bytes follow the stream");
     }
     if (status == LZMA_STREAM_END) return DecodeProgress{written, true};
     if (status == LZMA_MEM_ERROR || status == LZMA_MEMLIMIT_ERROR) return NoMemory("lzma");
@@ -62,7 +62,7 @@ Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
     written = stored.size() - stream.avail_out;
     if (status == LZMA_MEM_ERROR) return NoMemory("lzma");
     if (status != LZMA_OK && status != LZMA_STREAM_END) {
-      return Fail(ErrorCode::kInternal, "lzma: " + std::to_string(status));
+      return Fail(ErrorCode::kInternal, "lzma: liblzma failed with " + std::to_string(status));
     }
   }
   stored.resize(written);
@@ -71,9 +71,9 @@ Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
 
 Result<Encoder> MakeXzEncoder(const CodecOptions& options, int format) {
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, options.Find("filters"));
-  if (!filters.empty()) return filters.front().Expected("null: filters are not supported");
+  if (!filters.empty()) return filters.front().Expected("null, because filters are not supported");
   if (format != 1) {
-    return Fail(ErrorCode::kNotSupported, "only format 1, .xz, is written");
+    return Fail(ErrorCode::kNotSupported, "only format 1 (.xz) can be written");
   }
   XzOptions xz;
   UNSHARD_ASSIGN_OR_RETURN(const int preset, options.Integer("preset", 6, 0, 9));
@@ -81,7 +81,7 @@ Result<Encoder> MakeXzEncoder(const CodecOptions& options, int format) {
   UNSHARD_ASSIGN_OR_RETURN(const int check, options.Integer("check", -1, -1, 10));
   if (check >= 0) xz.check = static_cast<lzma_check>(check);
   if (lzma_check_is_supported(xz.check) == 0) {
-    return Fail(ErrorCode::kNotSupported, "the check " + std::to_string(check) + " is not known");
+    return Fail(ErrorCode::kNotSupported, "unknown check " + std::to_string(check));
   }
   return [xz](ByteSpan plain) { return EncodeXz(plain, xz); };
 }
@@ -92,7 +92,7 @@ Result<BytesCodecPtr> MakeLzma(const std::string& name, const CodecOptions& opti
   UNSHARD_ASSIGN_OR_RETURN(const int format, options.Integer("format", 1, 1, 3));
   if (format == 3) {
     return Fail(ErrorCode::kNotSupported,
-                "the codec \"" + name + "\" with format 3, raw LZMA, is not known here");
+                "the codec \"" + name + "\" with format 3 (raw LZMA) is not supported");
   }
   return MakeCompressor(name, DecodeLzma, MakeXzEncoder(options, format));
 }

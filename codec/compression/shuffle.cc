@@ -44,8 +44,8 @@ class Shuffle final : public BytesCodec {
 
  private:
   [[nodiscard]] tl::unexpected<Error> NotWhole(ErrorCode code, std::size_t found) const {
-    return Fail(code, "shuffle: expected elements of " + std::to_string(element_size_) +
-                          " bytes, found " + std::to_string(found) + " bytes in all");
+    return Fail(code, "shuffle: expected a multiple of " + std::to_string(element_size_) +
+                          " bytes, found " + std::to_string(found));
   }
 
   const std::string name_;

@@ -24,7 +24,7 @@ Result<CompressedMorton> CompressedMorton::Make(std::span<const std::uint64_t> g
     morton.total_bits_ += morton.bits_.back();
     if (morton.total_bits_ > kMaxBits) {
       return Fail(ErrorCode::kDataLoss,
-                  "compressed Morton code: expected a chunk grid that takes at most 64 bits");
+                  "compressed Morton code: the ids of this chunk grid need more than 64 bits");
     }
   }
   return morton;

@@ -183,8 +183,7 @@ class TreeBuilder {
   }
   bool end_object() {
     if (const std::string* key = JsonMemberIndex(*open_.back().value).Duplicate()) {
-      return Refuse(open_.back().begin,
-                    "expected distinct members, found \"" + *key + "\" twice in this object");
+      return Refuse(open_.back().begin, "the member \"" + *key + "\" occurs twice in this object");
     }
     Tighten(open_.back().value->mutable_members());
     open_.pop_back();

@@ -84,7 +84,7 @@ TEST(Json, BytesThatAreNotUtf8AreRefused) {
 
 TEST(Json, AMemberThatOccursTwiceIsRefused) {
   EXPECT_EQ(Refusal("{\"x\": {},\n \"o\": {\"a\": 1, \"b\": 2, \"a\": 1}}"),
-            "line 2, column 7: expected distinct members, found \"a\" twice in this object");
+            "line 2, column 7: the member \"a\" occurs twice in this object");
   EXPECT_FALSE(ParseJson(R"({"a": 1, "\u0061": 2})"));
   EXPECT_TRUE(ParseJson(R"({"a": {"a": {"a": 1}}, "b": {"a": 1}})"));
 }
