@@ -131,7 +131,7 @@ Result<std::uint64_t> ParseInteger(const JsonCursor& value, const DataType& type
 Result<std::uint64_t> ParseFloat(const JsonCursor& value, const FloatLayout& layout) {
   const auto bits = FloatBits(layout, value.value());
   if (bits) return *bits;
-  return value.Expected(R"(a number, "NaN", "Infinity", "-Infinity" or "0x" and at most )" +
+  return value.Expected(R"(a number, "NaN", "Infinity", "-Infinity" or "0x" followed by at most )" +
                         std::to_string(2 * layout.size) + " hexadecimal digits");
 }
 
@@ -291,7 +291,7 @@ Result<JsonValue> WriteZarr2FillValue(ByteSpan item, const DataType& type) {
   JsonValue value = WriteZarr3FillValue(item, type);
   if (IsHex(value)) {
     return Fail(ErrorCode::kNotSupported,
-                "fill_value: Zarr v2 cannot express a NaN of these bits, as Zarr v3 can");
+                "fill_value: Zarr v2 cannot express a NaN with these bits; Zarr v3 can");
   }
   return value;
 }

@@ -81,7 +81,7 @@ Result<BlockHeader> ParseHeader(ByteSpan block, std::size_t rank) {
   }
   const std::uint64_t mode = LoadU16Be(block.data());
   if (mode == 2) {
-    return Fail(ErrorCode::kNotSupported, "N5 block: mode 2, objects, has no voxels");
+    return Fail(ErrorCode::kNotSupported, "N5 block: mode 2 (objects) is not supported");
   }
   if (mode > 2) return Damaged("expected mode 0 or 1, found " + std::to_string(mode));
   const std::uint64_t dimensions = LoadU16Be(block.data() + 2);

@@ -89,8 +89,8 @@ Result<std::vector<BytesStep>> ParseN5Compression(const JsonCursor& compression,
                : MakeStep(known.codec, known.make, options, std::move(configuration));
   }
   return Fail(ErrorCode::kNotSupported,
-              type_cursor.path() + ": the compression \"" + type +
-                  "\" is not known here; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
+              type_cursor.path() + ": unsupported compression \"" + type +
+                  "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
 }
 
 }  // namespace unshard

@@ -41,7 +41,8 @@ class DatasetParser {
     UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape,
                              ParseChunkShape(block_size, Reversed(array_.shape), kMaxBlockExtent));
     if (array_.chunk_shape.size() != array_.rank()) {
-      return block_size.Expected(std::to_string(array_.rank()) + " extents, as `dimensions` has");
+      return block_size.Expected(std::to_string(array_.rank()) +
+                                 " extents, as many as `dimensions`");
     }
     array_.chunk_shape = Reversed(std::move(array_.chunk_shape));
     if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), block_size.path());
@@ -59,9 +60,8 @@ class DatasetParser {
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, cursor.String());
     const auto type = FindDataType(DataTypeDialect::kN5, name);
     if (!type) {
-      return Fail(ErrorCode::kNotSupported, cursor.path() + ": the data type \"" + name +
-                                                "\" is not known here; expected integers or "
-                                                "floats");
+      return Fail(ErrorCode::kNotSupported, cursor.path() + ": unsupported data type \"" + name +
+                                                "\"; expected integers or floats");
     }
     array_.data_type = *type;
     return {};
@@ -70,9 +70,9 @@ class DatasetParser {
   Status TakeCompression() {
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, document_.OptionalMember("codecs"));
     if (!codecs.empty()) {
-      return Fail(ErrorCode::kNotSupported, codecs.front().path() +
-                                                ": block codecs are not known here; expected "
-                                                "`compression`");
+      return Fail(
+          ErrorCode::kNotSupported,
+          codecs.front().path() + ": block codecs are not supported; expected `compression`");
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto old_type, document_.OptionalMember("compressionType"));
     UNSHARD_ASSIGN_OR_RETURN(const auto compression, document_.OptionalMember("compression"));
@@ -108,7 +108,7 @@ class DatasetParser {
     if (!resolution.empty()) {
       UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution.front().Items());
       if (items.size() != array_.rank()) {
-        return resolution.front().Expected("a number for each of the dimensions");
+        return resolution.front().Expected("one number for each dimension");
       }
       for (std::size_t i = 0; i < items.size(); ++i) {
         UNSHARD_ASSIGN_OR_RETURN(const double factor, ParseNumber(items[i]));
@@ -170,7 +170,7 @@ Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array) {
   }
   if (std::any_of(array.chunk_shape.begin(), array.chunk_shape.end(),
                   [](std::uint64_t extent) { return extent > kMaxBlockExtent; })) {
-    return Fail(ErrorCode::kInvalidArgument, "N5: expected blocks of extents below 2^31");
+    return Fail(ErrorCode::kInvalidArgument, "N5: the extents of blocks must be below 2^31");
   }
   JsonValue document = JsonValue::Object();
   document.Set("dimensions", ExtentsJson(Reversed(array.shape)));

@@ -57,7 +57,7 @@ Result<std::string> ParseKey(const JsonCursor& owner) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, owner.Member("key"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string key, cursor.String());
   if (key.find("://") != std::string::npos) {
-    return cursor.Expected("a path relative to this info, for shards");
+    return cursor.Expected("a path relative to this info");
   }
   return NormaliseKey(key);
 }
@@ -160,9 +160,9 @@ class InfoParser {
       for (auto known = begin; known != end; ++known) {
         if (!ShareNames(*known->second, one)) continue;
         return Fail(ErrorCode::kDataLoss,
-                    one.json_path + ": expected a `key` of its own, found \"" + one.directory +
-                        "\", where " + known->second->json_path +
-                        " has shards or chunks of the same names");
+                    one.json_path + ": conflicts with " + known->second->json_path +
+                        ", which stores shards or chunks under the same names in \"" +
+                        one.directory + "\"");
       }
       seen.emplace(one.directory, &one);
     }
@@ -228,7 +228,7 @@ class InfoParser {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_sizes, scale.Member("chunk_sizes"));
     UNSHARD_ASSIGN_OR_RETURN(const auto sizes, chunk_sizes.Items());
     if (sizes.size() != 1) {
-      return chunk_sizes.Expected("exactly one chunk size, as the scale is sharded");
+      return chunk_sizes.Expected("exactly one chunk size, because the scale is sharded");
     }
     UNSHARD_ASSIGN_OR_RETURN(auto chunk_shape, ParseVector3(sizes.front(), 1));
     auto grid = ChunkGrid::Make(std::move(shape), std::move(chunk_shape), std::move(offset));

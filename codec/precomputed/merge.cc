@@ -232,7 +232,7 @@ class InfoMerger {
     }
     if (!holds) return {};
     return RefuseLayoutChange(
-        "scales", "as the scale \"" + scale->directory + "\" has chunks: remove these first");
+        "scales", "the scale \"" + scale->directory + "\" has chunks; remove these first");
   }
 
   void Take(JsonValue& stored, const std::string& key, const JsonValue* before,
@@ -283,7 +283,7 @@ Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string
   InfoMerger proof(*again, holds_chunks);
   const Status same = proof.Merge(info.type, stored_again, shown, after);
   if (!same || proof.changed()) {
-    return Fail(ErrorCode::kInternal, "the merged info does not read as the edit");
+    return Fail(ErrorCode::kInternal, "the merged info differs from the edited one");
   }
   // Where its last shards are gone it is presented as it is stored.
   return again->sharded.empty() ? std::string(edited) : merged;

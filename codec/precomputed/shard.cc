@@ -104,8 +104,8 @@ class MinishardWalk : public IndexWalk {
   Result<IndexStep> FeedShardIndexEntry(ByteSpan bytes, std::uint64_t object_size) {
     const auto index_size = ShardIndexSize(spec_);
     if (!index_size || object_size < *index_size || minishard_ >> spec_.minishard_bits != 0) {
-      return FailIndex("shard index: expected entries for " + Name() + " of 2^" +
-                       std::to_string(spec_.minishard_bits) + ", found an object of " +
+      return FailIndex("shard index: no room for the entry of " + Name() + " of 2^" +
+                       std::to_string(spec_.minishard_bits) + " in an object of " +
                        std::to_string(object_size) + " bytes");
     }
     if (bytes.size() != kShardIndexEntrySize) {
@@ -246,9 +246,8 @@ class NeuroglancerShardFormat : public ShardFormat {
   [[nodiscard]] Status CanWrite() const override {
     if (ShardIndexSize(spec_)) return {};
     return Fail(ErrorCode::kNotSupported,
-                "minishard_bits: expected less than 59, for no file can hold a larger shard index; "
-                "found " +
-                    std::to_string(spec_.minishard_bits));
+                "minishard_bits: " + std::to_string(spec_.minishard_bits) +
+                    " is too many: no file can hold such a shard index");
   }
 
   [[nodiscard]] std::uint64_t fixed_index_bytes() const override {

@@ -106,7 +106,7 @@ class ScaleParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto items, sizes.Items());
     if (items.empty()) return sizes.Expected("at least one chunk size");
     if (items.size() > 1 && !array_.sharding.is_null()) {
-      return sizes.Expected("exactly one chunk size, as the scale is sharded");
+      return sizes.Expected("exactly one chunk size, because the scale is sharded");
     }
     for (const JsonCursor& item : items) {
       UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseExtents(item, form_.channels, 1));
@@ -138,7 +138,7 @@ Result<VoxelForm> ParseForm(const JsonCursor& document) {
   const auto type = FindDataType(DataTypeDialect::kPrecomputedVolume, LowerCase(name));
   if (!type) {
     return Fail(ErrorCode::kNotSupported,
-                type_cursor.path() + ": the data type \"" + name + "\" is not known here");
+                type_cursor.path() + ": unsupported data type \"" + name + "\"");
   }
   form.type = *type;
   UNSHARD_ASSIGN_OR_RETURN(form.channels,

@@ -25,8 +25,8 @@ Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
       (to == ArrayDialect::kN5 || ReadersOfVolumesKnow(presented))) {
     return presented;
   }
-  return Fail(ErrorCode::kNotSupported, "the data type " + DataTypeName(type) + ": " +
-                                            std::string(DialectName(to)) + " has none like it");
+  return Fail(ErrorCode::kNotSupported,
+              std::string(DialectName(to)) + " has no data type like " + DataTypeName(type));
 }
 
 // In a pyramid all axes are named, because readers identify them by name.

@@ -44,15 +44,14 @@ Result<AxisMap> MapToVolume(std::span<const PyramidAxis> axes,
     } else if (shape[axis] != 1) {
       const std::string name =
           axes[axis].name.empty() ? "number " + std::to_string(axis) : axes[axis].name;
-      return Fail(ErrorCode::kNotSupported,
-                  "the axis " + name + " of " + std::to_string(shape[axis]) +
-                      ": a precomputed volume has the axes x, y, z and channel");
+      return Fail(ErrorCode::kNotSupported, "the axis " + name + " of extent " +
+                                                std::to_string(shape[axis]) +
+                                                " is none of x, y, z and channel");
     }
   }
   if (map[2] && map[3]) return map;
-  return Fail(ErrorCode::kNotSupported,
-              "expected the axes x and y, which every precomputed volume has, among the " +
-                  std::to_string(axes.size()) + " axes of the array");
+  return Fail(ErrorCode::kNotSupported, "the " + std::to_string(axes.size()) +
+                                            " axes of the array do not include both x and y");
 }
 
 }  // namespace

@@ -288,9 +288,9 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
                               const ChunkEncoding& encoding, std::size_t rank) {
   if (encoding.items != "raw" || !CanExpress(dialect, encoding.steps)) {
     const std::string name = encoding.steps.empty() ? encoding.items : encoding.steps.front().name;
-    return Fail(ErrorCode::kNotSupported, "the codec " + name + ": chunks of " +
+    return Fail(ErrorCode::kNotSupported, "encoding chunks of " +
                                               std::string(DialectName(dialect)) +
-                                              " are not encoded with it here");
+                                              " with the codec " + name + " is not supported");
   }
   JsonValue json = JsonValue::Object();
   switch (dialect) {

@@ -27,8 +27,8 @@ Result<std::uint64_t> PartsOf(const PresentedArray& array) {
   if (parts <= kMostParts) return parts;
   return Fail(ErrorCode::kNotSupported, std::to_string(channels) + " channels in chunks of " +
                                             std::to_string(together) +
-                                            ": a chunk of the view would be more than " +
-                                            std::to_string(kMostParts) + " stored ones");
+                                            ": each chunk of the view would consist of more than " +
+                                            std::to_string(kMostParts) + " stored chunks");
 }
 
 std::vector<ByteVector> One(ByteVector bytes) {
@@ -61,7 +61,7 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
     if (!IsAligned(made.array_, axis)) {
       return Fail(ErrorCode::kNotSupported,
                   "axis " + std::to_string(axis) +
-                      ": the chunks of the view would not be those of the source");
+                      ": the source and the view divide it into different chunks");
     }
   }
   made.inverse_ = InverseMap(axes, stored.rank());

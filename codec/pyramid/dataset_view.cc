@@ -110,10 +110,10 @@ Status CheckUnits(const SourceDataset& dataset, const PyramidGeometry& geometry,
     if (axis.unit.empty()) guessed = true;
     if (axis.unit.empty() || axis.unit == "nm") continue;
     return Fail(ErrorCode::kNotSupported, "the unit " + axis.unit + " of the axis " + axis.name +
-                                              ": a precomputed volume counts in nanometres");
+                                              " is not a length, which a precomputed volume needs");
   }
   if (!guessed) return {};
-  warnings.push_back("no units: a voxel counts as 1 nm wide");
+  warnings.push_back("no units: a voxel is taken to be 1 nm wide");
   if (dataset.kind == Kind::kArray && IsZarr(dataset.dialect)) {
     warnings.back() +=
         "; if this array is a level of an OME-Zarr image, open the group above it, which has the "
@@ -126,8 +126,8 @@ Status KeysDiffer(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     if (seen.insert(path).second) continue;
-    return Fail(ErrorCode::kNotSupported,
-                "two levels have the resolution " + path + ", which is the name of a scale");
+    return Fail(ErrorCode::kNotSupported, "two levels have the resolution " + path +
+                                              ", but scales are named by their resolution");
   }
   return {};
 }
@@ -188,7 +188,7 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
     geometry.axes.push_back({name, KindOfAxis(name), ""});
   }
   if (geometry.axes.size() != rank) {
-    return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: expected those of the arrays");
+    return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: the arrays have other axes");
   }
   for (const PyramidLevel& level : dataset.levels) {
     geometry.levels.push_back(
@@ -227,8 +227,9 @@ void QuoteBareNumbers(PresentedDataset& presented) {
   for (PresentedDataset::Document& document : presented.documents) {
     if (!QuoteBareNumbers(document.content)) continue;
     const std::string prefix = document.directory.empty() ? "" : document.directory + "/";
-    presented.warnings.push_back(prefix + document.name +
-                                 ": NaN and infinities, which JSON has not, are strings");
+    presented.warnings.push_back(
+        prefix + document.name +
+        ": NaN and infinities are shown as strings, because JSON has no such numbers");
   }
 }
 

@@ -134,7 +134,7 @@ Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<Pyram
     const bool is_space = geometry.axes[axis].kind == PyramidAxis::Kind::kSpace;
     const auto nanometres = is_space || !pixel ? Nanometres(unit) : std::nullopt;
     if (!pixel && !own && is_space && level == 0 && axis + 1 == rank) {
-      geometry.warnings.push_back("no resolution: a voxel counts as 1 nm wide");
+      geometry.warnings.push_back("no resolution: a voxel is taken to be 1 nm wide");
     }
     position.resolution.push_back(nanometres.value_or(unit.multiplier));
     if (!(position.resolution.back() > 0)) {
@@ -157,7 +157,7 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (levels[i].array.rank() != geometry.axes.size()) {
       return Fail(ErrorCode::kDataLoss,
-                  levels[i].path + ": expected an array of as many axes as the others");
+                  levels[i].path + ": has another number of axes than the other levels");
     }
     UNSHARD_ASSIGN_OR_RETURN(auto position, PositionOf(attributes, levels, i, geometry));
     geometry.levels.push_back(std::move(position));
@@ -176,8 +176,8 @@ Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::siz
     if (!IsNearlyWhole(factor) || factor < 0.5) {
       return Fail(ErrorCode::kNotSupported,
                   "level " + std::to_string(level) + " is " + ShortestDecimal(factor) +
-                      " times as coarse as the first one along " + geometry.axes[axis].name +
-                      ", and downsamplingFactors are whole numbers");
+                      " times as coarse as level 0 along " + geometry.axes[axis].name +
+                      ", but downsamplingFactors must be whole numbers");
     }
     factors.push_back(std::round(factor));
   }

@@ -133,7 +133,7 @@ Result<std::vector<PyramidAxis>> ReadAxes(const JsonValue& multiscale, std::size
     made.unit = TextOf(axis, "unit");
     if (made.kind == PyramidAxis::Kind::kSpace && made.unit.empty()) {
       warnings.push_back("multiscales[0].axes: the axis " + made.name +
-                         " has no unit: its numbers count as nanometres");
+                         " has no unit: its numbers are taken as nanometres");
       made.unit = "nanometer";
     }
     read.push_back(std::move(made));
@@ -257,7 +257,8 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const std::string name = "multiscales[0].datasets[" + std::to_string(i) + "]";
     if (levels[i].array.rank() != rank) {
-      return Fail(ErrorCode::kDataLoss, name + ": expected an array of as many axes as the others");
+      return Fail(ErrorCode::kDataLoss,
+                  name + ": has another number of axes than the other levels");
     }
     UNSHARD_ASSIGN_OR_RETURN(Transform transform, TransformOf(datasets, levels, i));
     UNSHARD_RETURN_IF_ERROR(Apply(multiscale, "multiscales[0]", transform));
@@ -281,8 +282,8 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
   if (BeginsAtVoxels(geometry, 0)) return geometry;
   if (!BeginsAtVoxels(geometry, 1)) {
     return Fail(ErrorCode::kNotSupported,
-                "multiscales[0]: the translations are neither those of corners nor those of "
-                "centres of voxels on whole voxels");
+                "multiscales[0]: the translations shift the levels by fractions of a voxel, "
+                "whether they refer to corners or to centres of voxels");
   }
   const std::vector<double> finest = geometry.levels.front().resolution;
   for (LevelPosition& level : geometry.levels) {

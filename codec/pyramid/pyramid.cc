@@ -97,7 +97,7 @@ Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
   if (IsNearlyWhole(voxels)) return static_cast<std::int64_t>(std::llround(voxels));
   return Fail(ErrorCode::kNotSupported, std::string(what) + ": begins at voxel " +
                                             ShortestDecimal(voxels) +
-                                            ", and an offset is a whole number of voxels");
+                                            ", but an offset must be a whole number of voxels");
 }
 
 JsonValue NumberList(std::span<const double> values) {

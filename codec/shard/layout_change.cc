@@ -22,22 +22,22 @@ std::string Shown(const JsonValue* value) {
 
 tl::unexpected<Error> RefuseLayoutChange(const std::string& path, std::string_view why) {
   return tl::unexpected<Error>(Error{ErrorCode::kPermissionDenied,
-                                     path + ": cannot be changed, " + std::string(why), EPERM});
+                                     path + ": cannot be changed: " + std::string(why), EPERM});
 }
 
 tl::unexpected<Error> RefuseLayoutChange(const std::string& path, const JsonValue* before,
                                          const JsonValue* after) {
   return RefuseLayoutChange(
-      path, "as chunks are stored by it: expected " + Shown(before) + ", found " + Shown(after));
+      path, "existing chunks depend on it; expected " + Shown(before) + ", found " + Shown(after));
 }
 
 tl::unexpected<Error> RefuseNewShards(const std::string& path) {
-  return tl::unexpected<Error>(
-      Error{ErrorCode::kPermissionDenied,
-            path + ": nothing sharded is created through the mount, which presents single chunks: "
-                   "create it in the source, then write its chunks here; or create it without "
-                   "sharding",
-            EPERM});
+  return tl::unexpected<Error>(Error{
+      ErrorCode::kPermissionDenied,
+      path +
+          ": sharded arrays cannot be created through the mount, which shows single chunks: create "
+          "this one in the source, then write its chunks here; or create it without sharding",
+      EPERM});
 }
 
 Status ExpectSame(const std::string& path, const JsonValue* before, const JsonValue* after,

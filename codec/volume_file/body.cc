@@ -32,7 +32,7 @@ Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
                                             const VolumeFileSource& source) {
   const std::string name(format);
   if (!source.space) {
-    return Forward(source.space.error(), name + " holds images in space");
+    return Forward(source.space.error(), name + " files hold images in space");
   }
   std::vector<std::size_t> order;
   if (source.space->channel) order.push_back(*source.space->channel);
@@ -42,8 +42,9 @@ Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
   for (std::size_t axis = 0; axis < source.shape.size(); ++axis) {
     const bool has_it = std::find(order.begin(), order.end(), axis) != order.end();
     if (!has_it && source.shape[axis] != 1) {
-      return Fail(ErrorCode::kNotSupported, name + " has x, y, z and a channel, and axis " +
-                                                std::to_string(axis) + " of this array is another");
+      return Fail(ErrorCode::kNotSupported,
+                  name + " files have only the axes x, y, z and channel; axis " +
+                      std::to_string(axis) + " of this array is none of them");
     }
   }
   return order;

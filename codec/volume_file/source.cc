@@ -26,7 +26,7 @@ Result<SpatialAxes> SpaceOf(const SourceDataset& dataset, std::size_t level) {
     const PyramidAxis& described = geometry.axes[*axis];
     if (!described.unit.empty() && described.unit != "nm") {
       return Fail(ErrorCode::kNotSupported, "the unit " + described.unit + " of the axis " +
-                                                described.name + " is none of length");
+                                                described.name + " is not a length");
     }
     const double resolution = position.resolution[*axis];
     space.xyz[i] = {axis, resolution, position.corner[*axis] / resolution};

@@ -65,8 +65,9 @@ class BitReader {
 Result<BitPacking> BitPacking::Parse(const DataType& type, const CodecOptions& options,
                                      const std::string& json_path) {
   if (type.kind == DataType::Kind::kRaw) {
-    return Fail(ErrorCode::kNotSupported, json_path + ": the codec \"packbits\" of " +
-                                              DataTypeName(type) + " is not known here");
+    return Fail(ErrorCode::kNotSupported,
+                json_path + ": the codec \"packbits\" does not support the data type " +
+                    DataTypeName(type));
   }
   BitPacking packing(type);
   const unsigned last = packing.ComponentBits() - 1;

@@ -188,10 +188,9 @@ class ChannelEncoder {
 
  private:
   static tl::unexpected<Error> TooLarge() {
-    return Fail(
-        ErrorCode::kResourceExhausted,
-        "compressed_segmentation: expected a chunk of at most 2^24 words (64 MiB), to which "
-        "offsets of 24 bits reach, found a larger one");
+    return Fail(ErrorCode::kResourceExhausted,
+                "compressed_segmentation: the chunk needs more than 2^24 words (64 MiB), which is "
+                "as far as offsets of 24 bits reach");
   }
 
   Status EncodeBlock(const Extent& begin, std::uint64_t header) {
@@ -335,11 +334,9 @@ Status DecodeChannel(ByteSpan encoded, const SegmentationLayout& layout, std::ui
           return packed.DecodeRow(block.bits, first, count, to + voxel * sizeof(Label));
         });
     if (has_labels) return {};
-    return Fail(ErrorCode::kDataLoss,
-                std::string(kSegmentationFormat) +
-                    ": expected a label for each index within its words, found none for one in "
-                    "the table at word " +
-                    std::to_string(block.table));
+    return Fail(ErrorCode::kDataLoss, std::string(kSegmentationFormat) +
+                                          ": an index has no label in the table at word " +
+                                          std::to_string(block.table));
   });
 }
 
@@ -366,7 +363,7 @@ Result<ByteVector> EncodeCompressedSegmentation(ByteSpan labels, const Segmentat
   const auto size = voxels ? CheckedMultiply(*voxels, 4 * words) : std::nullopt;
   if (size != labels.size()) {
     return Fail(ErrorCode::kInvalidArgument,
-                "compressed_segmentation: expected as many labels as the shape has voxels, found " +
+                "compressed_segmentation: expected one label for each voxel, found " +
                     std::to_string(labels.size()) + " bytes");
   }
   // One packed block has to lie within reach of an offset; this also bounds every product below.

@@ -38,10 +38,10 @@ Result<SegmentationLayout> SegmentationLayout::Make(std::uint64_t size,
 Status SegmentationLayout::CheckChannel(std::uint64_t channel, std::uint64_t base) const {
   const std::string number = std::to_string(channel);
   if (base < form_.channels) {
-    return RefuseChunk(kSegmentationFormat, "expected the data of channel " + number +
-                                                " after the offsets of all channels, found them at "
-                                                "word " +
-                                                std::to_string(base));
+    return RefuseChunk(kSegmentationFormat,
+                       "expected the data of channel " + number +
+                           " after the offsets of all channels, found it at word " +
+                           std::to_string(base));
   }
   if (!MakeByteRange(base, header_words_, words_)) {
     return Refuse("block headers of channel " + number, base);

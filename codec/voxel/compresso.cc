@@ -104,8 +104,8 @@ Result<Parts> Split(ByteSpan encoded, const Extent& shape, std::uint64_t label_s
   const std::uint64_t index_size =
       encoded[4] == 0 ? 0 : 2 * shape[2] * CounterSize(2 * shape[0] * shape[1]);
   if (!locations || index_size > rest.size()) {
-    return Damaged("expected the parts that its header counts, found " +
-                   std::to_string(encoded.size()) + " bytes in all");
+    return Damaged("the parts announced in its header do not fit into " +
+                   std::to_string(encoded.size()) + " bytes");
   }
   parts.labels = *labels;
   parts.values = *values;
@@ -125,7 +125,7 @@ Result<std::vector<std::uint64_t>> ExpandWindows(const Parts& parts, std::uint64
     const std::uint64_t index = is_run ? 0 : code / 2;
     const std::uint64_t repeats = is_run ? code / 2 : 1;
     if (index >= parts.values.size() / size || repeats > count - windows.size()) {
-      return Damaged("expected " + std::to_string(count) + " windows, each with a value");
+      return Damaged("a window has no value, or there are more than " + std::to_string(count));
     }
     windows.insert(windows.end(), repeats, Load(parts.values.data() + index * size, size));
   }
@@ -277,7 +277,7 @@ class BoundaryLabels {
       const std::size_t d = *code / 2;
       const bool is_before = *code % 2 == 0;
       if (is_before ? position[d] == 0 : position[d] + 1 == parts_.shape[d]) {
-        return Damaged("expected a location of a neighbour in the chunk, found one outside");
+        return Damaged("the location of a neighbour lies outside the chunk");
       }
       Copy(is_before ? at - steps[d] : at + steps[d], at);
       return {};

@@ -141,8 +141,9 @@ Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOpti
   const bool floats =
       plain.type.kind == Kind::kFloat && plain.type == stored.type && plain.type.size >= 4;
   if (!integers && !floats) {
-    return Fail(ErrorCode::kNotSupported, path + ": delta of " + DataTypeName(plain.type) + " as " +
-                                              DataTypeName(stored.type) + " is not known here");
+    return Fail(ErrorCode::kNotSupported, path + ": delta of " + DataTypeName(plain.type) +
+                                              " stored as " + DataTypeName(stored.type) +
+                                              " is not supported");
   }
   // Differences of floats are rounded.
   return Filter{std::make_shared<Delta>(name, plain, stored), plain, stored,

@@ -163,7 +163,7 @@ class ItemCodec final : public ChunkCodec {
     const auto decoded = Decode(encoded, shape);
     if (decoded) return {};
     return Fail(ErrorCode::kInvalidArgument,
-                "the codecs store these voxels as values that cannot be read again: " +
+                "the codecs would store these voxels in a form that cannot be read back: " +
                     decoded.error().message);
   }
 

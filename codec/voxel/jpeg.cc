@@ -25,7 +25,7 @@ struct FreeBuffer {
 };
 
 tl::unexpected<Error> NoMemory() {
-  return Fail(ErrorCode::kResourceExhausted, "jpeg chunk: no memory");
+  return Fail(ErrorCode::kResourceExhausted, "jpeg chunk: out of memory");
 }
 
 int PixelFormat(std::uint64_t components) { return components == 1 ? TJPF_GRAY : TJPF_RGB; }

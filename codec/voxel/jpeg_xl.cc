@@ -115,7 +115,7 @@ Result<ByteVector> DecodeJpegXl(ByteSpan encoded, const ImageForm& form) {
       JxlDecoderSubscribeEvents(decoder.get(), JXL_DEC_BASIC_INFO | JXL_DEC_FULL_IMAGE) !=
           JXL_DEC_SUCCESS ||
       JxlDecoderSetInput(decoder.get(), encoded.data(), encoded.size()) != JXL_DEC_SUCCESS) {
-    return Fail(ErrorCode::kResourceExhausted, "jxl chunk: no memory");
+    return Fail(ErrorCode::kResourceExhausted, "jxl chunk: out of memory");
   }
   JxlDecoderCloseInput(decoder.get());
   return JpegXlReader(decoder.get(), form).Read();

@@ -129,13 +129,13 @@ Result<NumpyType> ParseItemType(const CodecOptions& options, const char* key,
   // NumPy's other names, which are those of Zarr v3.
   if (const auto type = FindDataType(DataTypeDialect::kZarr, name)) return NumpyType{*type, false};
   return Fail(ErrorCode::kNotSupported,
-              found.front().path() + ": the data type \"" + name + "\" is not known here");
+              found.front().path() + ": unsupported data type \"" + name + "\"");
 }
 
 tl::unexpected<Error> NotWholeItems(ErrorCode code, const std::string& name, const NumpyType& type,
                                     ByteSpan items) {
-  return Fail(code, name + ": expected items of " + std::to_string(type.type.size) +
-                        " bytes, found " + std::to_string(items.size()) + " bytes in all");
+  return Fail(code, name + ": expected a multiple of " + std::to_string(type.type.size) +
+                        " bytes, found " + std::to_string(items.size()));
 }
 
 }  // namespace unshard

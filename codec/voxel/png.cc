@@ -72,7 +72,7 @@ class PngReader {
   PngReader& operator=(const PngReader&) = delete;
 
   Result<ByteVector> Read(std::uint64_t decoded_size) {
-    if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: no memory");
+    if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: out of memory");
     if (!Succeeds(png_, [this] { ReadHeader(); })) return Damaged();
     const ImageSize size = {png_get_image_width(png_, info_), png_get_image_height(png_, info_)};
     Status status = CheckImageForm(kPngChunk, size, png_get_channels(png_, info_),
@@ -141,7 +141,7 @@ class PngWriter {
 
   Result<ByteVector> Write(ByteSpan pixels, const ImageSize& size, const ImageForm& form,
                            std::optional<int> level) {
-    if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: no memory");
+    if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: out of memory");
     std::vector<png_bytep> rows = Rows(pixels.data(), pixels.size(), size.height);
     const bool done = Succeeds(png_, [&] {
       png_set_write_fn(png_, &written_, Append, Flush);

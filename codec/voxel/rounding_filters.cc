@@ -23,7 +23,7 @@ class RoundingFilter : public BytesCodec {
   [[nodiscard]] Status CanEncode() const final {
     if (type_) return {};
     return Fail(ErrorCode::kNotSupported,
-                "the codec \"" + name_ + "\" encodes only floats: other items can only be read");
+                "the codec \"" + name_ + "\" encodes only floats; other types can only be read");
   }
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const final {
     UNSHARD_RETURN_IF_ERROR(CanEncode());
@@ -107,7 +107,7 @@ Result<Filter> MakeQuantize(const std::string& name, const CodecOptions& options
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(options, "astype", plain, path));
   if (!(plain.type == stored.type) || plain.big_endian != stored.big_endian) {
     return Fail(ErrorCode::kNotSupported,
-                path + ": quantize from one type to another is not known here");
+                path + ": quantize from one type to another is not supported");
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto digits, options.Find("digits"));
   std::optional<NumpyType> encoded;

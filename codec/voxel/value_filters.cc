@@ -51,8 +51,9 @@ class ItemFilter : public BytesCodec {
     for (std::size_t i = 0; i < count; ++i) {
       const Number number = compute(LoadNumber(&from[i * from_size], from_type));
       if (StoreNumber(number, to_type, &to[i * to_size])) continue;
-      return Fail(code, name_ + ": the value " + std::to_string(number.ToReal()) + " of item " +
-                            std::to_string(i) + " is no " + DataTypeName(to_type.type));
+      return Fail(code, name_ + ": item " + std::to_string(i) + ": " +
+                            std::to_string(number.ToReal()) + " does not fit in " +
+                            DataTypeName(to_type.type));
     }
     return to;
   }
@@ -156,7 +157,7 @@ Result<NumpyType> ParseNumberType(const CodecOptions& options, const char* key,
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseItemType(options, key, absent, path));
   if (IsNumberType(type.type)) return type;
   return Fail(ErrorCode::kNotSupported,
-              path + ": values of " + DataTypeName(type.type) + " are not converted here");
+              path + ": converting values of " + DataTypeName(type.type) + " is not supported");
 }
 
 Result<double> ParseReal(const CodecOptions& options, const char* key, const std::string& path) {
@@ -166,7 +167,7 @@ Result<double> ParseReal(const CodecOptions& options, const char* key, const std
   }
   if (!found.front().value().is_number()) return found.front().Expected("a number");
   const double value = std::strtod(found.front().value().text().c_str(), nullptr);
-  if (!std::isfinite(value)) return found.front().Expected("a number of 8 bytes");
+  if (!std::isfinite(value)) return found.front().Expected("a finite number");
   return value;
 }
 

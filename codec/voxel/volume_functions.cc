@@ -55,8 +55,8 @@ class FunctionCodec final : public ChunkCodec {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(volume_.type, shape));
     if (shape.size() != 4 || shape[0] != volume_.channels || size == 0) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "expected a chunk of the axes channel, z, y, x, and of " +
-                      std::to_string(volume_.channels) + " channels");
+                  "expected a 4-D chunk (channel, z, y, x), number of channels: " +
+                      std::to_string(volume_.channels));
     }
     return Extent{shape[3], shape[2], shape[1]};
   }

@@ -25,11 +25,10 @@ Result<NumpyType> ParseType(const JsonCursor& dtype) {
   if (dtype.value().is_string() && type) return *type;
   if (!dtype.value().is_string() && !dtype.value().is_array()) return dtype.Expected("a string");
   const char* const expected = dtype.value().is_array()
-                                   ? "structured values are no voxels"
+                                   ? "structured types are not supported"
                                    : "expected a type of numbers, booleans or raw bytes";
-  return Fail(ErrorCode::kNotSupported, dtype.path() + ": the data type " +
-                                            WriteJson(dtype.value(), 0) + " is not known here; " +
-                                            expected);
+  return Fail(ErrorCode::kNotSupported, dtype.path() + ": unsupported data type " +
+                                            WriteJson(dtype.value(), 0) + "; " + expected);
 }
 
 // A string that is one of two letters.
@@ -79,7 +78,7 @@ class ChainBuilder {
                                                        has_items_ ? items_ : NumpyType{kUint8}));
       if (!filter) {
         return Fail(ErrorCode::kNotSupported,
-                    codec_at + "is not known here: its voxels cannot be decoded");
+                    codec_at + "is not supported, so voxels cannot be decoded");
       }
       UNSHARD_RETURN_IF_ERROR(TakeFilter(*filter, codec_at));
       made = std::move(filter->codec);
@@ -99,7 +98,7 @@ class ChainBuilder {
     const std::uint32_t plain_size = filter.plain ? filter.plain->type.size : items_.type.size;
     if (!has_items_ && (plain_size > 1 || filter.is_lossy)) {
       return Fail(ErrorCode::kNotSupported,
-                  codec_at + "changes numbers, but the codec before it gives bytes without a type");
+                  codec_at + "works on numbers, but the codec before it produces untyped bytes");
     }
     if (filter.packs_bits) has_items_ = false;
     if (filter.stored) {
@@ -135,7 +134,7 @@ class ArrayParser {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunks, document_.Member("chunks"));
     UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, ParseChunkShape(chunks, array_.shape, kMaxExtent));
     if (array_.chunk_shape.size() != array_.rank()) {
-      return chunks.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
+      return chunks.Expected(std::to_string(array_.rank()) + " extents, as many as `shape`");
     }
     if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), chunks.path());
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, document_.Member("dtype"));
@@ -223,9 +222,8 @@ Result<ArrayMetadata> ParseZarr2Array(std::string_view zarray, std::string_view 
 Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array) {
   UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
   if (array.key_encoding.kind != ChunkKeyEncoding::Kind::kV2) {
-    return Fail(
-        ErrorCode::kNotSupported,
-        "Zarr v2 has no chunk keys that begin with \"c\": expected the key encoding \"v2\"");
+    return Fail(ErrorCode::kNotSupported,
+                "Zarr v2 has no chunk keys that begin with \"c\": use the key encoding \"v2\"");
   }
   Zarr2Documents documents{JsonValue::Object(), array.attributes};
   JsonValue& zarray = documents.zarray;

@@ -34,7 +34,7 @@ Result<Extension> ParseExtension(const JsonCursor& document, const char* key) {
 
 tl::unexpected<Error> NotSupported(const Extension& extension, const std::string& expected) {
   return Fail(ErrorCode::kNotSupported,
-              extension.path + ": \"" + extension.name() + "\" is not known here; " + expected);
+              extension.path + ": \"" + extension.name() + "\" is not supported; " + expected);
 }
 
 class ArrayParser {
@@ -66,7 +66,7 @@ class ArrayParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
     if (items.empty()) return {};
     return Fail(ErrorCode::kNotSupported,
-                found.front().path() + ": storage transformers are not known here; expected none");
+                found.front().path() + ": storage transformers are not supported");
   }
 
   Status TakeDataType() {
@@ -86,7 +86,7 @@ class ArrayParser {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, configuration.Member("chunk_shape"));
     UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, ParseChunkShape(shape, array_.shape, kMaxExtent));
     if (array_.chunk_shape.size() == array_.rank()) return {};
-    return shape.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
+    return shape.Expected(std::to_string(array_.rank()) + " extents, as many as `shape`");
   }
 
   Status TakeKeyEncoding() {

@@ -21,8 +21,8 @@ tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
 // A codec where arrays are encoded, before "bytes".
 tl::unexpected<Error> NotAnArrayCodec(const Codec& codec) {
   const auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
-  if (!made || *made) return NotSupported(codec, "encodes bytes: expected \"bytes\" before it");
-  return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+  if (!made || *made) return NotSupported(codec, "encodes bytes, so it needs \"bytes\" before it");
+  return NotSupported(codec, "is not supported, so voxels cannot be decoded");
 }
 
 JsonValue ConfigurationOf(const Codec& codec) {
@@ -44,7 +44,9 @@ class ChainBuilder {
     if (codec.name == "transpose") {
       ArrayStep step;
       UNSHARD_ASSIGN_OR_RETURN(step.order, TransposeOrder(codec, rank_));
-      if (packs_bits_) return NotSupported(codec, "needs an item for each voxel, but finds bits");
+      if (packs_bits_)
+        return NotSupported(codec,
+                            "needs one item for each voxel, but the codec before it packs bits");
       chain_.array_steps.push_back(std::move(step));
       return {};
     }
@@ -62,10 +64,11 @@ class ChainBuilder {
     if (!filter) return NotAnArrayCodec(codec);
     if (filter->plain && filter->plain->type.size != items_.type.size) {
       return NotSupported(codec, "takes items of " + DataTypeName(filter->plain->type) +
-                                     ": expected a type of " + std::to_string(items_.type.size) +
-                                     " bytes, as the items before it have");
+                                     ", but the codec before it produces items of " +
+                                     std::to_string(items_.type.size) + " bytes");
     }
-    if (packs_bits_ && filter->is_lossy) return NotSupported(codec, "changes bits that are packed");
+    if (packs_bits_ && filter->is_lossy)
+      return NotSupported(codec, "is lossy and would change packed bits");
     if (filter->stored) items_ = *filter->stored;
     packs_bits_ |= filter->packs_bits;
     chain_.is_lossy |= filter->is_lossy;
@@ -103,7 +106,7 @@ class ChainBuilder {
     }
     UNSHARD_ASSIGN_OR_RETURN(auto made,
                              MakeBytesCodec(codec.name, configuration, codec.configuration_path()));
-    if (!made) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+    if (!made) return NotSupported(codec, "is not supported, so voxels cannot be decoded");
     chain_.bytes_steps.push_back({std::move(made), ConfigurationOf(codec)});
     return {};
   }

@@ -70,7 +70,7 @@ Result<ByteVector> ZarrIndexCodec::DecodeGuessed(ByteSpan encoded, std::uint64_t
       level_.index_at_start ? encoded.first(plain_size_) : encoded.last(plain_size_);
   if (!IsPlausible(index, shard_size)) {
     return Fail(ErrorCode::kDataLoss,
-                "shard index: expected a matching crc32c, or entries within the shard");
+                "shard index: the crc32c does not match, and entries lie outside the shard");
   }
   return ByteVector(index.begin(), index.end());
 }

@@ -12,7 +12,7 @@ Result<ChunkKeyEncoding> ParseZarr3KeyEncoding(const JsonCursor& encoding) {
     parsed = {ChunkKeyEncoding::Kind::kV2, '.'};
   } else if (name != "default") {
     return Fail(ErrorCode::kNotSupported,
-                encoding.path() + ": the chunk key encoding \"" + name + "\" is not known here");
+                encoding.path() + ": unsupported chunk key encoding \"" + name + "\"");
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto configurations, encoding.OptionalMember("configuration"));
   if (configurations.empty()) return parsed;

@@ -243,14 +243,14 @@ class ZarrMerger {
     if (stored_nodes_) return after;
     return RefuseLayoutChange(
         place.path,
-        "as this document has no copy of that array that would say how its chunks are stored");
+        "this document has no copy of the array, so it is unknown how chunks are stored");
   }
 
   Result<JsonValue> MergeIntoDocument(const std::string& document, const JsonValue& after,
                                       const NodePlace& place) {
     const auto refuse = [&](const Error& error) {
       return RefuseLayoutChange(place.path,
-                                "as the document of this array cannot be read: " + error.message);
+                                "the document of this array cannot be read: " + error.message);
     };
     const auto before = ParseJson(document);
     if (!before) return refuse(before.error());
@@ -310,9 +310,8 @@ Result<JsonValue> ParseEditedZarr(std::string_view edited) {
   }
   if (!node) return Fail(ErrorCode::kInvalidArgument, node.error().message);
   if (node->sharded) {
-    return RefuseLayoutChange("codecs",
-                              "the presented array is not sharded: expected the codecs "
-                              "without sharding_indexed");
+    return RefuseLayoutChange(
+        "codecs", "the mount shows this array without shards; leave out sharding_indexed");
   }
   return InCurrentForm(*node, document);
 }
@@ -342,7 +341,7 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
   ZarrMerger proof(nowhere);
   const Status same = proof.MergeNode(stored_again, shown, after, {});
   if (!same || proof.changed()) {
-    return Fail(ErrorCode::kInternal, "merged metadata do not read as the edit");
+    return Fail(ErrorCode::kInternal, "the merged metadata differ from the edited ones");
   }
   return merged;
 }

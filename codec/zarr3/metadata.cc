@@ -80,9 +80,7 @@ class ArrayRewriter {
     UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
     if (items.empty()) return {};
     return Fail(ErrorCode::kNotSupported,
-                found.front().path() +
-                    ": storage transformers change where chunks are stored; none is "
-                    "known");
+                found.front().path() + ": storage transformers are not supported");
   }
 
   // {"name": "int8"} and URIs become "int8"; a data type with parameters stays an object.
@@ -135,9 +133,9 @@ class ArrayRewriter {
 
   Result<CodecChain> Unshard(const CodecChain& chain) {
     if (grid_name_ != "regular") {
-      return Fail(ErrorCode::kNotSupported,
-                  MemberPath(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
-                      "\" cannot be served with sharding; expected \"regular\"");
+      return Fail(ErrorCode::kNotSupported, MemberPath(path_, "chunk_grid") +
+                                                ": sharding is not supported with the grid \"" +
+                                                grid_name_ + "\"; expected \"regular\"");
     }
     UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding,
                              ResolveSharding(chain, node_.chunk_shape, FillValue()));

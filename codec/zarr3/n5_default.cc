@@ -106,8 +106,7 @@ Result<ChunkCodecPtr> MakeN5DefaultCodec(const Codec& codec, const DataType& typ
         auto made, MakeBytesCodec(last.name, last.configuration(), last.configuration_path()));
     if (!made) {
       return Fail(ErrorCode::kNotSupported, last.json_path + ": the codec \"" + last.name +
-                                                "\" is not known here: its voxels cannot be "
-                                                "decoded");
+                                                "\" is not supported, so voxels cannot be decoded");
     }
     const JsonValue* const options = last.configuration();
     items.bytes_steps.push_back({std::move(made), options != nullptr ? *options : JsonValue()});

@@ -26,7 +26,7 @@ Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unkno
 
 Status AppendIndexChecksum(const Codec& codec, ZarrIndexEncoding& index) {
   constexpr std::string_view kInTheWay =
-      "is not known with a fixed size, so the shard index cannot be found";
+      "has no known fixed output size, so the shard index cannot be located";
   UNSHARD_ASSIGN_OR_RETURN(auto made, KnownBytesCodec(codec, kInTheWay));
   if (!made->fixed_overhead()) return ShardingNotSupported(codec, kInTheWay);
   index.bytes_codecs.push_back(std::move(made));
@@ -49,7 +49,8 @@ Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t
       index.order =
           Transposed(index.order.empty() ? IdentityOrder(index_rank) : index.order, order);
     } else {
-      return ShardingNotSupported(codec, "hides the shard index: expected transpose or bytes");
+      return ShardingNotSupported(
+          codec, "is not supported before \"bytes\" in index_codecs; expected transpose");
     }
   }
   if (!has_bytes) return codecs.Expected("a chain with the codec \"bytes\"");
@@ -109,8 +110,7 @@ class Resolver {
     } else if (!IsElementwise(codec.name)) {
       return ShardingNotSupported(
           codec,
-          "before sharding_indexed does not act on each inner chunk by itself, as "
-          "far as is known");
+          "cannot precede sharding_indexed: it is not known to work inner chunk by inner chunk");
     } else {
       UNSHARD_RETURN_IF_ERROR(EncodeFill(codec));
     }
@@ -132,8 +132,8 @@ class Resolver {
     }
     if (is_zero && filter->plain) fill_->item.assign(filter->plain->type.size, 0);
     constexpr std::string_view kChanges =
-        "changes the fill value, as far as is known, which inner chunks that are absent have: "
-        "expected a fill value that is stored and read again bit by bit";
+        "may change the fill value of absent inner chunks: choose a fill value that is read back "
+        "bit by bit";
     if (!fill_) return ShardingNotSupported(codec, kChanges);
     const auto stored = filter->codec->Encode(fill_->item);
     if (!stored) return ShardingNotSupported(codec, kChanges);
@@ -196,11 +196,12 @@ class Resolver {
     std::vector<BytesCodecPtr> codecs;
     bool fixed = true;
     for (std::size_t i = begin; i < chain.size(); ++i) {
-      UNSHARD_ASSIGN_OR_RETURN(auto codec,
-                               KnownBytesCodec(chain[i], "after sharding_indexed is not known"));
+      UNSHARD_ASSIGN_OR_RETURN(
+          auto codec, KnownBytesCodec(chain[i], "after sharding_indexed is not supported"));
       if (!codec->fixed_overhead()) {
         if (!outermost) {
-          return ShardingNotSupported(chain[i], "after a nested sharding_indexed hides the index");
+          return ShardingNotSupported(chain[i],
+                                      "after a nested sharding_indexed makes the index unreadable");
         }
         fixed = false;
       }

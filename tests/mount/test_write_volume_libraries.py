@@ -239,7 +239,7 @@ def test_tensorstore_is_refused_a_scale_that_is_sharded(volume):
     before = (volume.source.path / "info").read_bytes()
     with pytest.raises(ValueError, match="not permitted"):
         add_with_tensorstore(volume.root, sharding=volume.source.sharding.json())
-    assert "nothing sharded is created through the mount" in volume.reasons()
+    assert "sharded arrays cannot be created through the mount" in volume.reasons()
     assert (volume.source.path / "info").read_bytes() == before
     volume.check(quiet=False)
 

@@ -54,12 +54,14 @@ void ExpectFailure(const std::string& text, const std::string& path) {
 TEST(NeuroglancerInfoTest, ShardsOfTwoScalesUnderTheSameNamesAreRefused) {
   const std::string one = Scale(kGeometry);
   const std::string message = FailureOf(Volume(one + "," + one));
-  EXPECT_NE(message.find("scales[1]: expected a `key` of its own, found \""), std::string::npos)
+  EXPECT_NE(message.find("scales[1]: conflicts with scales[0], which stores shards"),
+            std::string::npos)
       << message;
   // "0.shard" and "00.shard", but one name of a file for a chunk of both.
   std::string longer = kSharding;
   longer.replace(longer.find("\"shard_bits\":3"), 14, "\"shard_bits\":5");
-  ExpectFailure(Volume(one + "," + Scale(kGeometry, longer)), "scales[1]: expected a `key`");
+  ExpectFailure(Volume(one + "," + Scale(kGeometry, longer)),
+                "scales[1]: conflicts with scales[0]");
   // Neither shards nor chunks have a name in common.
   const std::string other = R"("size":[100,64,10],"resolution":[8,8,8],"chunk_sizes":[[30,30,3]],)";
   EXPECT_EQ(Parse(Volume(one + "," + Scale(other, longer))).sharded.size(), 2u);

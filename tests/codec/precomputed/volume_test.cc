@@ -58,7 +58,7 @@ TEST(PrecomputedScales, FailuresNameTheMember) {
     const char* message;
   };
   const Case cases[] = {
-      {"\"uint16\"", "\"complex64\"", ErrorCode::kNotSupported, "data_type: the data type"},
+      {"\"uint16\"", "\"complex64\"", ErrorCode::kNotSupported, "data_type: unsupported data type"},
       {"\"type\": \"image\"", "\"type\": 5", ErrorCode::kDataLoss, "type: expected"},
       {"\"num_channels\": 2", "\"num_channels\": 0", ErrorCode::kDataLoss, "num_channels: "},
       {"[300, 200, 100]", "[300, 200]", ErrorCode::kDataLoss, "scales[0].size: expected three"},
@@ -67,7 +67,7 @@ TEST(PrecomputedScales, FailuresNameTheMember) {
        "scales[0].resolution[1]: expected a number"},
       {"[10, -5, 0]", "[10, 0.5, 0]", ErrorCode::kDataLoss, "scales[0].voxel_offset[1]: "},
       {"\"encoding\": \"raw\"", "\"encoding\": \"fpzip\"", ErrorCode::kNotSupported,
-       "scales[0].encoding: the voxels of chunks of encoding \"fpzip\""},
+       "scales[0].encoding: decoding chunks of encoding \"fpzip\""},
       {"\"neuroglancer_multiscale_volume\"", "\"neuroglancer_skeletons\"", ErrorCode::kDataLoss,
        "@type: expected"}};
   for (const Case& one : cases) {

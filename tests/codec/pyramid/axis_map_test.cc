@@ -41,7 +41,7 @@ TEST(AxisMap, AnotherAxisIsRefusedByItsNameUnlessItsExtentIsOne) {
   const auto refused = ToVolume(Named({"t", "z", "y", "x"}), {2, 3, 4, 5});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
-  EXPECT_NE(refused.error().message.find("the axis t of 2"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("the axis t of extent 2"), std::string::npos);
   EXPECT_EQ(*ToVolume(Named({"t", "c", "z", "y", "x"}), {1, 2, 3, 4, 5}), (AxisMap{1, 2, 3, 4}));
   EXPECT_FALSE(ToVolume(Named({""}), {5}));
 }

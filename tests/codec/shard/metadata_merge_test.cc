@@ -151,7 +151,8 @@ TEST(MergeZarrTest, TheShapeMayChange) {
 }
 
 TEST(CompleteZarrTest, AShardedArrayIsNotCreated) {
-  ExpectRefused(CompleteZarrMetadata(kTensorStoreArray, nullptr), "codecs: nothing sharded");
+  ExpectRefused(CompleteZarrMetadata(kTensorStoreArray, nullptr),
+                "codecs: sharded arrays cannot be created");
 }
 
 TEST(MergeZarrTest, WhatIsNoMetadataIsRefused) {
@@ -448,7 +449,7 @@ TEST(MergeInfoTest, TheLayoutIsRefused) {
        R"("scales": [{"key": "0", "size": [64, 64, 64], "chunk_sizes": [[32, 32, 32]],
        "encoding": "raw", "sharding": {"@type": "neuroglancer_uint64_sharded_v1",
        "preshift_bits": 0, "hash": "identity", "minishard_bits": 0, "shard_bits": 0}}, )",
-       "scales[0].sharding: nothing sharded"},
+       "scales[0].sharding: sharded arrays cannot be created"},
       {"neuroglancer_multiscale_volume", "neuroglancer_skeletons", "@type:"},
   };
   for (const auto& edit : edits) {
@@ -504,7 +505,8 @@ TEST(MergeInfoTest, AShardedScaleWithoutChunksCanBeRemoved) {
 TEST(MergeInfoTest, ANewInfoWithShardedDirectoriesIsRefused) {
   const Status sharded = CheckNewInfo(kTensorStoreInfo);
   ASSERT_FALSE(sharded);
-  EXPECT_TRUE(sharded.error().message.starts_with("scales[0].sharding: nothing sharded"));
+  EXPECT_TRUE(
+      sharded.error().message.starts_with("scales[0].sharding: sharded arrays cannot be created"));
   EXPECT_TRUE(CheckNewInfo(kWrittenByCloudVolume));
   EXPECT_TRUE(CheckNewInfo("no JSON"));
 }

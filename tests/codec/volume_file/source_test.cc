@@ -89,7 +89,7 @@ TEST(VolumeFileSourceTest, WhatIsNoImageInSpaceSaysWhy) {
             std::string::npos);
   EXPECT_EQ(why(Array("[4,5]", R"(,"dimension_names":["y","x"],)"
                                R"("attributes":{"dimension_units":["1 s","2 nm"]})")),
-            "the unit s of the axis y is none of length");
+            "the unit s of the axis y is not a length");
 }
 
 }  // namespace

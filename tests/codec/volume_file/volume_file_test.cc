@@ -145,8 +145,9 @@ TEST(VolumeFileTest, WhatAFormatCannotSayIsRefusedByName) {
   source = Image();
   source.shape.insert(source.shape.begin(), 2);
   source.space->xyz = {{{4, 8, 0}, {3, 8, 0}, {2, 8, 0}}};
-  EXPECT_EQ(refused("nii", source),
-            "nii has x, y, z and a channel, and axis 0 of this array is another");
+  EXPECT_EQ(
+      refused("nii", source),
+      "nii files have only the axes x, y, z and channel; axis 0 of this array is none of them");
   source.space = VolumeFileSource().space;
   EXPECT_NE(refused("nrrd", source).find("none of the axes"), std::string::npos);
   source.shape = {std::uint64_t{1} << 31, std::uint64_t{1} << 31};

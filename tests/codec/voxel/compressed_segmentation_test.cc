@@ -177,8 +177,7 @@ TEST(CompressedSegmentation, RefusesOffsetsOutsideOfTheChunk) {
   };
   EXPECT_EQ(why({1, 0x1000003, 2, 2, 8, 9}), "");
   EXPECT_EQ(why({1, 0x2000003, 2, 0xf, 9}),
-            "compressed_segmentation chunk: expected a label for each index within its words, "
-            "found none for one in the table at word 4");
+            "compressed_segmentation chunk: an index has no label in the table at word 4");
   EXPECT_EQ(
       why({1, 0x3000003, 2, 2, 8, 9}),
       "compressed_segmentation chunk: expected 0, 1, 2, 4, 8, 16 or 32 bits a voxel, found 3");

@@ -156,7 +156,7 @@ TEST(Filter, WhatIsNotKnownIsNamed) {
   EXPECT_EQ(Make("delta", "{}").error().code, ErrorCode::kDataLoss);
   EXPECT_TRUE(Make("delta", R"({"dtype": "<U4"})")
                   .error()
-                  .message.starts_with("filters[0].dtype: the data type \"<U4\""));
+                  .message.starts_with("filters[0].dtype: unsupported data type \"<U4\""));
   EXPECT_EQ(Make("astype", R"({"encode_dtype": "<f2", "decode_dtype": "<f4"})").error().code,
             ErrorCode::kNotSupported);
   EXPECT_EQ(Make("fixedscaleoffset", R"({"dtype": "<f4", "offset": 1})").error().message,

@@ -144,7 +144,7 @@ TEST(VolumeCodec, AnUnknownEncodingIsNamed) {
   VolumeEncoding volume;
   volume.encoding = "fpzip";
   EXPECT_EQ(MakeVolumeCodec(volume).error().message,
-            "the voxels of chunks of encoding \"fpzip\" cannot be decoded here");
+            "decoding chunks of encoding \"fpzip\" is not supported");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(Zarr3Array, FailuresNameTheMember) {
       {"chunk_grid", R"({"name": "regular", "configuration": {"chunk_shape": [64]}})",
        ErrorCode::kDataLoss, "chunk_grid.configuration.chunk_shape: expected 2 extents"},
       {"chunk_key_encoding", R"({"name": "suffix"})", ErrorCode::kNotSupported,
-       "chunk_key_encoding: the chunk key encoding \"suffix\""},
+       "chunk_key_encoding: unsupported chunk key encoding \"suffix\""},
       {"codecs", R"(["bytes", "numcodecs.zfpy"])", ErrorCode::kNotSupported,
        "codecs[1]: the codec \"numcodecs.zfpy\""},
       {"codecs", R"([{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"])",

@@ -188,11 +188,11 @@ TEST(CodecChains, AFillValueThatCodecsBeforeShardingChangeIsRefused) {
            "chunk_shape": [4]}}, "codecs": [)" +
         codec + R"(, {"name": "sharding_indexed", "configuration": {"chunk_shape": [2],
            "codecs": ["bytes"], "index_codecs": ["bytes"]}}]})");
-    return node ? "" : node.error().message.substr(0, node.error().message.find(','));
+    return node ? "" : node.error().message.substr(0, node.error().message.find(" of absent"));
   };
   const std::string cast =
       R"({"name": "numcodecs.astype", "configuration": {"decode_dtype": "<f8", "encode_dtype": "|i1"}})";
-  const std::string changes = "codecs[0]: \"numcodecs.astype\" changes the fill value";
+  const std::string changes = "codecs[0]: \"numcodecs.astype\" may change the fill value";
   EXPECT_EQ(refusal("float64", "1.5", cast), changes);
   EXPECT_EQ(refusal("float64", "1000", cast), changes);
   EXPECT_EQ(refusal("float64", "-0.0", cast), changes);
@@ -200,7 +200,7 @@ TEST(CodecChains, AFillValueThatCodecsBeforeShardingChangeIsRefused) {
   EXPECT_EQ(refusal("float64", "0", cast), "");
   const std::string round = R"({"name": "bitround", "configuration": {"keepbits": 2}})";
   EXPECT_EQ(refusal("float32", "1.5", round), "");
-  EXPECT_EQ(refusal("float32", "1.1", round), "codecs[0]: \"bitround\" changes the fill value");
+  EXPECT_EQ(refusal("float32", "1.1", round), "codecs[0]: \"bitround\" may change the fill value");
   EXPECT_EQ(refusal("int32", "0", round), "");
 }
 
