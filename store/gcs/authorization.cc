@@ -73,7 +73,7 @@ class TokenSource {
     request.deadline = deadline;
     UNSHARD_ASSIGN_OR_RETURN(const HttpResponse response, Send(*transport, std::move(request)));
     if (is_machine && FindHeader(response.headers, "Metadata-Flavor") != "Google") {
-      return Fail(ErrorCode::kInvalidArgument, "what answers is no metadata server");
+      return Fail(ErrorCode::kInvalidArgument, "the answer does not come from a metadata server");
     }
     return ParseTokenResponse(response);
   }

@@ -27,7 +27,7 @@ constexpr const char* kFullScope = "https://www.googleapis.com/auth/devstorage.f
 constexpr const char* kMachineToken = "/computeMetadata/v1/instance/service-accounts/default/token";
 
 tl::unexpected<Error> NoCredential(const std::string& what) {
-  return Fail(ErrorCode::kInvalidArgument, "expected a credential of Google Cloud: " + what);
+  return Fail(ErrorCode::kInvalidArgument, "not a credential of Google Cloud: " + what);
 }
 
 // Errors name the field, never its value.
@@ -42,7 +42,7 @@ Status TakeTokenUrl(const JsonValue& object, std::string& to) {
   if (to.empty()) to = kTokenUrl;
   const auto url = ParseHttpUrl(to);
   if (url && (url->is_https() || IsLoopback(*url))) return {};
-  return NoCredential("the field 'token_uri' is no https URL");
+  return NoCredential("the field 'token_uri' is not an https URL");
 }
 
 HttpRequest MakePost(const std::string& url, std::string body) {
@@ -101,7 +101,7 @@ std::string RefusalIn(const HttpResponse& response) {
 Result<GcsCredential> ParseGcsCredential(std::string_view text) {
   const auto object = ParseJson(text, kLimits);
   // Not the parser's message: it may quote what it found.
-  if (!object || !object->is_object()) return NoCredential("the file is no JSON object");
+  if (!object || !object->is_object()) return NoCredential("the file is not a JSON object");
   const std::string type = TextOf(*object, "type");
   if (type == "service_account") {
     GcsServiceAccount account;

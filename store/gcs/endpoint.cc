@@ -54,12 +54,12 @@ Result<GcsLocation> ParseGcsUrl(std::string_view url) {
   };
   if (!url.starts_with(kScheme)) return fail("another scheme");
   url.remove_prefix(kScheme.size());
-  if (url.find_first_of("?#@") != std::string_view::npos) return fail("one with '?', '#' or '@'");
+  if (url.find_first_of("?#@") != std::string_view::npos) return fail("'?', '#' or '@' in it");
   const std::size_t slash = std::min(url.find('/'), url.size());
   GcsLocation location;
   location.bucket = url.substr(0, slash);
   if (!IsBucketName(location.bucket)) {
-    return fail("'" + location.bucket + "', which is no name of a bucket");
+    return fail("'" + location.bucket + "', which is not a bucket name");
   }
   if (slash < url.size()) location.prefix = WithoutSlashesAtEnd(url.substr(slash + 1));
   UNSHARD_RETURN_IF_ERROR(CheckKey(location.prefix));
@@ -83,10 +83,9 @@ Result<GcsEndpoint> MakeGcsEndpoint(const std::string& emulator_host,
       ParseEndpoint(override_url.empty() ? std::string(GcsEndpoint::kService) : override_url,
                     kOverride));
   if (endpoint.base.is_https() || IsLoopback(endpoint.base)) return endpoint;
-  return Fail(ErrorCode::kInvalidArgument,
-              std::string(kOverride) +
-                  ": plain http would show credentials to the network; expected https, or a host "
-                  "that is this machine");
+  return Fail(ErrorCode::kInvalidArgument, std::string(kOverride) +
+                                               ": plain http would show credentials to the "
+                                               "network; use https, or a host on this machine");
 }
 
 HttpUrl GcsObjectsBase(const GcsEndpoint& endpoint, const GcsLocation& location) {

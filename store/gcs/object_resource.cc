@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 6> kKept = {"contentType",        "cacheC
                                                    "customTime",         "storageClass"};
 
 tl::unexpected<Error> NoResource() {
-  return FailWith(EPROTO, ErrorCode::kUnavailable, "the answer of the service describes no object");
+  return FailWith(EPROTO, ErrorCode::kUnavailable,
+                  "the answer of the service does not describe an object");
 }
 
 std::optional<std::uint64_t> NumberIn(const JsonValue& resource, std::string_view name) {

@@ -51,7 +51,7 @@ class ResumableUpload final : public PartedUpload {
   bool takes_parts_in_parallel() const override { return false; }
   Status Put(std::size_t part, std::shared_ptr<const HttpBody> bytes) override;
   Status Copy(std::size_t, const ByteRange&) override {
-    return Fail(ErrorCode::kNotSupported, "the service copies no ranges");
+    return Fail(ErrorCode::kNotSupported, "the service cannot copy ranges");
   }
   WriteAnswer Complete() override;
   bool Abort() override {
@@ -110,7 +110,7 @@ Status ResumableUpload::Put(std::size_t part, std::shared_ptr<const HttpBody> by
     last_begin_ = begin;
     return {};
   }
-  Error reason{ErrorCode::kUnavailable, "no part of it arrives", 0};
+  Error reason{ErrorCode::kUnavailable, "the service stores no more of its bytes", 0};
   for (int i = 0; i < kTries; ++i) {
     if (i > 0) {
       UNSHARD_RETURN_IF_ERROR(Pause(kLeastDelay * (1 << (i - 1)), CallerDeadline(),
@@ -139,10 +139,10 @@ Status ResumableUpload::Put(std::size_t part, std::shared_ptr<const HttpBody> by
 }
 
 WriteAnswer ResumableUpload::Complete() {
-  if (!last_) return {Kind::kRefused, {}, {ErrorCode::kInternal, "an upload without an end", 0}};
+  if (!last_) return {Kind::kRefused, {}, {ErrorCode::kInternal, "an upload that does not end", 0}};
   if (last_was_sent_ && !CanAsk()) {
     return {
-        Kind::kConditionFailed, {}, {ErrorCode::kUnavailable, "the upload has to begin anew", 0}};
+        Kind::kConditionFailed, {}, {ErrorCode::kUnavailable, "the upload has to start again", 0}};
   }
   if (last_was_sent_) {
     const auto response = AskForHeld();
@@ -194,7 +194,7 @@ Result<std::unique_ptr<PartedUpload>> BeginResumableUpload(
                                 : Result<HttpUrl>(FailWith(EPROTO, ErrorCode::kUnavailable, ""));
   if (!session || session->origin != url.origin) {
     return FailWith(EPROTO, ErrorCode::kUnavailable,
-                    described + ": the service names no place for it on its own host");
+                    described + ": the service returned no upload URL on its own host");
   }
   return std::make_unique<ResumableUpload>(std::move(access), object, session->Request(), size,
                                            part_bytes);

@@ -46,9 +46,9 @@ class Authorized : public std::enable_shared_from_this<Authorized> {
       return done_(tl::unexpected<Error>(*std::move(error)));
     }
     if (IsRedirect(*result)) {
-      return done_(FailWith(EPROTO, ErrorCode::kUnavailable,
-                            "the service redirects a request that carries a credential: not "
-                            "followed"));
+      return done_(FailWith(
+          EPROTO, ErrorCode::kUnavailable,
+          "the service redirected a request with a credential, and unshard does not follow that"));
     }
     done_(std::move(result));
   }

@@ -272,7 +272,7 @@ void Reactor::SendWaiting() {
     CURL* const handle = prepared.value_or(nullptr);
     if (handle != nullptr) curl_easy_setopt(handle, CURLOPT_PRIVATE, &entry);
     if (handle == nullptr || curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
-      End(at, Fail(ErrorCode::kResourceExhausted, "no memory for a request"));
+      End(at, Fail(ErrorCode::kResourceExhausted, "out of memory for a request"));
       continue;
     }
     waiting_.erase(waiting_.begin());

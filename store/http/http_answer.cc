@@ -32,7 +32,7 @@ Result<Bytes> Decoded(HttpResponse& response, std::uint64_t max_bytes) {
     if (*encoding != "gzip") {
       return Fail(ErrorCode::kNotSupported,
                   "the server sends the Content-Encoding '" + *encoding +
-                      "' although it is asked for none; only gzip is decoded");
+                      "' although none was asked for; only gzip is decoded");
     }
     auto plain = GzipDecode(bytes, max_bytes);
     if (!plain) return Forward(std::move(plain).error(), "decoding the answer of the server");
@@ -70,7 +70,7 @@ Result<HttpAnswer> ReadPartAnswer(HttpResponse response, const AskedRange& asked
   }
   if (response.body_too_large) {
     return FailWith(EPROTO, ErrorCode::kUnavailable,
-                    "the server breaks HTTP: more bytes than the range that was asked for");
+                    "the server breaks HTTP: more bytes than the requested range");
   }
   UNSHARD_ASSIGN_OR_RETURN(const PartialContent part,
                            CheckPartialContent(response.headers, asked, response.body.size()));

@@ -174,10 +174,9 @@ Result<HttpAnswer> Opening::Learn() {
     if (!answer || answer->kind != Kind::kWhole || !IsUnprovedEmpty(*answer->object)) return answer;
     return FailWith(
         EPROTO, ErrorCode::kUnavailable,
-        "the server breaks HTTP: it answers 200 without a byte, as for an object of 0 "
-        "bytes, but " +
-            (unsatisfied_size_ ? "says that it has " + std::to_string(*unsatisfied_size_) + " bytes"
-                               : std::string("without ETag and Last-Modified")));
+        "the server breaks HTTP: its answer 200 is empty, but " +
+            (unsatisfied_size_ ? "the object has " + std::to_string(*unsatisfied_size_) + " bytes"
+                               : std::string("has neither ETag nor Last-Modified")));
   }
   return Fail(ErrorCode::kConflict, "the object or its server kept changing while it was opened");
 }
@@ -209,8 +208,7 @@ Result<ObjectStore::Opened> Opening::Open() {
   }
   return Fail(ErrorCode::kUnavailable,
               server_->Describe(key_) +
-                  ": the server breaks HTTP: it answers a condition that the "
-                  "request does not have");
+                  ": the server breaks HTTP: it answers as if the request had a condition");
 }
 
 void Opening::SetKnown(const ObjectInfo& known) {
@@ -233,8 +231,7 @@ Result<std::optional<ObjectInfo>> Opening::Stat() {
   if (answer->object) return answer->object->info;
   return Fail(ErrorCode::kUnavailable,
               server_->Describe(key_) +
-                  ": the server breaks HTTP: it answers a condition that the "
-                  "request does not have");
+                  ": the server breaks HTTP: it answers as if the request had a condition");
 }
 
 ObjectStore::Opened Opening::MakeOpened(HttpObject object, bool whole) const {
@@ -251,13 +248,12 @@ ObjectStore::Opened Opening::MakeOpened(HttpObject object, bool whole) const {
 tl::unexpected<Error> Opening::TooLarge(const HttpObject& object) const {
   const std::string size =
       object.info.size > 0 ? std::to_string(object.info.size) + " bytes" : "unknown size";
-  return Fail(ErrorCode::kNotSupported,
-              server_->Describe(key_) +
-                  ": the server does not answer range requests (it sends HTTP 200 in place of "
-                  "206), and the object of " +
-                  size + " is larger than the " +
-                  std::to_string(server_->options().whole_object_bytes) +
-                  " bytes up to which objects are read whole");
+  return Fail(ErrorCode::kNotSupported, server_->Describe(key_) +
+                                            ": the server does not support range requests (it "
+                                            "answers HTTP 200 instead of 206), and the object of " +
+                                            size + " is larger than the " +
+                                            std::to_string(server_->options().whole_object_bytes) +
+                                            " bytes up to which objects are read whole");
 }
 
 tl::unexpected<Error> Opening::IsDirectory() const {

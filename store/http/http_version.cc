@@ -96,8 +96,10 @@ class RangedVersion final : public ObjectVersion,
         return Fail(ErrorCode::kUnavailable,
                     server_->Describe(key_) + ": the server ignores range requests now");
       case Kind::kUnchanged:
-        return Fail(ErrorCode::kUnavailable,
-                    server_->Describe(key_) + ": the server breaks HTTP: an answer 304 unasked");
+        return Fail(
+            ErrorCode::kUnavailable,
+            server_->Describe(key_) +
+                ": the server breaks HTTP: it answers 304 to a request without a condition");
       case Kind::kEncoded:
       case Kind::kMissing:
       case Kind::kDirectory:

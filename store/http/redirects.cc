@@ -48,7 +48,7 @@ Result<HttpRequest> Redirect(HttpRequest request, const HttpResponse& response, 
     return Fail(ErrorCode::kUnavailable, "the server redirects " + why);
   };
   if (request.method != HttpRequest::Method::kGet) {
-    return fail("a request that is no GET: not followed");
+    return fail("a request that is not a GET, and unshard does not follow that");
   }
   if (hop > kMaxRedirects) {
     return fail("more than " + std::to_string(kMaxRedirects) + " times");
@@ -56,9 +56,9 @@ Result<HttpRequest> Redirect(HttpRequest request, const HttpResponse& response, 
   UNSHARD_ASSIGN_OR_RETURN(const HttpUrl from, ParseHttpUrl(request.url));
   const auto location = FindHeader(response.headers, "Location");
   const auto to = ResolveHttpUrl(from, std::string(location.value_or("")));
-  if (!location || !to) return fail("to what is no http or https URL");
+  if (!location || !to) return fail("to something other than an http or https URL");
   if (from.is_https() && !to->is_https()) {
-    return fail("from https to http, to " + to->origin + ": not followed");
+    return fail("from https to plain http (" + to->origin + "), and unshard does not follow that");
   }
   if (to->origin != from.origin) {
     std::erase_if(request.headers,

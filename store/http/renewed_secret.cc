@@ -185,8 +185,8 @@ bool SecretRenewal::State::Take(Fetched fetched) {
   }
   doubtful_until_ = Steady::now() + times_.doubtful_kept;
   LogWarning(
-      "credentials that were just fetched have expired already, by the clock of this machine; they "
-      "are sent all the same, as the clock may be wrong");
+      "credentials that were just fetched have already expired by the clock of this machine; they "
+      "are sent anyway, because the clock may be wrong");
   return true;
 }
 
@@ -194,8 +194,8 @@ Result<SecretRenewal::Held> SecretRenewal::State::Keep(Result<Fetched> fetched) 
   if (fetched) {
     if (Take(*std::move(fetched))) return secret_;
     failure_ = Error{ErrorCode::kPermissionDenied,
-                     "the credentials have expired already, those before were refused, and these "
-                     "may be refused as well; is the clock of this machine right?",
+                     "the service refused the previous credentials, and the new ones have already "
+                     "expired; check the clock of this machine",
                      0};
   } else {
     failure_ = std::move(fetched).error();

@@ -160,7 +160,7 @@ Validators ParseValidators(const HttpHeaders& headers) {
 Result<PartialContent> CheckPartialContent(const HttpHeaders& headers, const AskedRange& asked,
                                            std::uint64_t body_size) {
   const auto field = FindHeader(headers, "Content-Range");
-  if (!field) return ServerFault("an answer 206 without one Content-Range");
+  if (!field) return ServerFault("an answer 206 needs exactly one Content-Range");
   const auto content = ParseContentRange(*field);
   if (!content || !content->range) return ServerFault("an answer 206 with a bad Content-Range");
   if (!content->total) return ServerFault("a Content-Range without the size of the object");

@@ -36,7 +36,7 @@ class BucketObjects final : public ObjectStore {
       }
       if (!page.next.empty() && page.next == next) {
         return Fail(ErrorCode::kUnavailable,
-                    Describe(key) + ": a listing names itself as the next page");
+                    Describe(key) + ": the store names the same page of a listing as the next one");
       }
       next = std::move(page.next);
     } while (!next.empty());

@@ -123,9 +123,8 @@ Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_vie
                            store.Open(second_key, RangeRequest::At(0, 0), deadline));
   if (!head.version && !tail.version) return head;
   if (!head.version || !tail.version) {
-    return Fail(ErrorCode::kDataLoss,
-                store.Describe(head.version ? second_key : first_key) +
-                    ": missing, although the other half of the shard is there");
+    return Fail(ErrorCode::kDataLoss, store.Describe(head.version ? second_key : first_key) +
+                                          ": missing, although the other half of the shard exists");
   }
   UNSHARD_ASSIGN_OR_RETURN(auto whole, Concatenate(std::move(head.version), std::move(tail.version),
                                                    store.Describe(second_key)));

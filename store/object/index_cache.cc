@@ -132,7 +132,7 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const D
     if (found == state.flights.end()) break;
     const std::shared_ptr<Flight> flight = found->second;
     UNSHARD_RETURN_IF_ERROR(WaitUntil(flight->landed, lock, deadline,
-                                      "waiting for what another request reads",
+                                      "waiting for the read of another request",
                                       [&] { return flight->over; }));
     if (flight->result) return *flight->result;
   }

@@ -72,7 +72,7 @@ Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_vie
       opened.first = std::move(read.value);
     }
     if (opened.first.size() != info.size) {
-      return Fail(ErrorCode::kDataLoss, store.Describe(key) + ": ends before its size");
+      return Fail(ErrorCode::kDataLoss, store.Describe(key) + ": is shorter than announced");
     }
     return WholeObject{std::string(AsText(opened.first.span())), info};
   }

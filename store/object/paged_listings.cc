@@ -35,7 +35,7 @@ Result<PagedListings::Kept> PagedListings::Ask(const Position& first, const std:
   UNSHARD_ASSIGN_OR_RETURN(ListedPage page, fetch(next, deadline));
   if (!page.next.empty() && page.next == next) {
     return FailWith(EPROTO, ErrorCode::kUnavailable,
-                    "the store answers with the same page of a listing again");
+                    "the store returned the same page of a listing twice");
   }
   Kept kept{first, std::make_shared<const ListedPage>(std::move(page))};
   const std::lock_guard lock(mutex_);

@@ -80,7 +80,7 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
     bytes.resize(static_cast<std::size_t>(range.size));
   } catch (const std::bad_alloc&) {
     return Fail(ErrorCode::kResourceExhausted,
-                described + ": no memory for " + std::to_string(range.size) + " bytes");
+                described + ": out of memory for " + std::to_string(range.size) + " bytes");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, read(range.begin, bytes));
   bytes.resize(size);

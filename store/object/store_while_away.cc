@@ -22,7 +22,7 @@ bool NoteAway(const StoreContact& contact, Error& error) {
   if (!MeansAway(error)) return false;
   contact.FoundAway(error);
   if (!contact.IsAway()) return false;
-  error.message += "; the store is away";
+  error.message += "; the store is unreachable";
   return true;
 }
 

@@ -61,8 +61,7 @@ class Probe {
   Result<Kept> TryParts(const WriteCondition& condition);
   Result<PartsConduct> TryCopy(const WriteCondition& wrong, const WriteCondition& right);
   [[nodiscard]] tl::unexpected<Error> GivenUp(Error reason) const {
-    return Forward(std::move(reason),
-                   writer_.Describe(key_) + ": finding out whether the store keeps to conditions");
+    return Forward(std::move(reason), writer_.Describe(key_) + ": testing conditional writes");
   }
 
   ObjectWriter& writer_;
@@ -94,7 +93,7 @@ Status Probe::Create() {
 
 // Whether the object is still what it was after a write that must not be applied.
 Result<Probe::Kept> Probe::Try(const std::function<WriteAnswer()>& write) {
-  Error reason{ErrorCode::kUnavailable, "no clear answer", 0};
+  Error reason{ErrorCode::kUnavailable, "the store gave no clear answer", 0};
   for (int i = 0; i < kMostTries; ++i) {
     WriteAnswer answer = write();
     UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, CallerDeadline()));
@@ -113,7 +112,7 @@ Result<Probe::Kept> Probe::Try(const std::function<WriteAnswer()>& write) {
 // Replaces the object; true where it was.
 Result<bool> Probe::TakesRightCondition(const WriteCondition& condition) {
   const std::string id = NewAttemptId();
-  Error reason{ErrorCode::kUnavailable, "no clear answer", 0};
+  Error reason{ErrorCode::kUnavailable, "the store gave no clear answer", 0};
   int failed = 0;
   for (int i = 0; i < kMostTries; ++i) {
     WriteAnswer answer = Put(condition, id);
@@ -146,7 +145,8 @@ Result<Conduct> Probe::Run() {
   Conduct conduct;
   UNSHARD_RETURN_IF_ERROR(Create());
   if (now_.attempts.size() != 1) {
-    conduct.missing = "it keeps no user metadata, by which a lost answer is found";
+    conduct.missing =
+        "it keeps no user metadata, without which a write whose answer was lost cannot be found";
     return conduct;
   }
   const std::string id = NewAttemptId();
@@ -163,7 +163,7 @@ Result<Conduct> Probe::Run() {
     UNSHARD_ASSIGN_OR_RETURN(taken, TakesRightCondition(ConditionFor(first, conduct)));
   }
   if (!taken) {
-    conduct.missing = "it replaces no object on the condition of its version (If-Match)";
+    conduct.missing = "it does not replace objects on the condition of their version (If-Match)";
     return conduct;
   }
   const WriteCondition wrong = ConditionFor(first, conduct);

@@ -99,10 +99,10 @@ struct Shared {
     UNSHARD_ASSIGN_OR_RETURN(const Conduct found, conduct->Get(*writer, tries));
     if (found.missing.empty() || options.single_writer) return found;
     return FailWith(EROFS, ErrorCode::kReadOnly,
-                    writer->Describe(key) + ": the store is not written to, because " +
+                    writer->Describe(key) + ": the store cannot be written safely, because " +
                         found.missing +
-                        ", so that writes of several hosts may be lost; mount with single_writer "
-                        "where no other host writes");
+                        ": writes of several hosts could be lost; if no other host writes, mount "
+                        "with single_writer");
   }
 };
 
@@ -219,10 +219,10 @@ Result<std::optional<PartPlan>> RemoteReplacement::Plan() {
     return PartPlan{copying.part_bytes, may_copy};
   }
   if (size <= traits.most_single_bytes) return std::nullopt;
-  return Fail(ErrorCode::kNotSupported,
-              described_ + ": is larger than the " + std::to_string(traits.most_single_bytes) +
-                  " bytes that the store takes in one request, and it ignores the condition of "
-                  "larger uploads");
+  return Fail(ErrorCode::kNotSupported, described_ + ": is larger than the " +
+                                            std::to_string(traits.most_single_bytes) +
+                                            " bytes that the store takes in one request, and it "
+                                            "ignores conditions on larger uploads");
 }
 
 Result<SettledWrite> RemoteReplacement::Settle(const TryWrite& write) {
@@ -299,8 +299,8 @@ Result<Committed> RemoteReplacement::Remove(const Committing& committing) {
   if (blind && options.removals == Removals::kConditional) {
     return Fail(ErrorCode::kNotSupported,
                 described_ +
-                    ": is not removed, because the store ignores the condition of a removal, so "
-                    "that what another host has written since may be lost");
+                    ": is not removed, because the store ignores conditions on removals, and a "
+                    "version that another host wrote since could be lost");
   }
   UNSHARD_RETURN_IF_ERROR(committing());
   if (blind || object_.obsolete) {

@@ -81,8 +81,10 @@ class Settling {
                                           std::to_string(now->info.size));
   }
   [[nodiscard]] Error NotThere() const {
-    return {ErrorCode::kUnavailable,
-            writer_.Describe(key_) + ": the service says that it was replaced, but it was not", 0};
+    return {
+        ErrorCode::kUnavailable,
+        writer_.Describe(key_) + ": the service reported success, but the object was not replaced",
+        0};
   }
   Result<SettledWrite> Refused(Error reason) const {
     // An earlier try may have been applied meanwhile.

@@ -25,7 +25,8 @@ constexpr std::size_t kMostGrants = 100;
 constexpr std::size_t kMostGrantText = 8192;
 
 tl::unexpected<Error> BadAnswer(const std::string& what) {
-  return FailWith(EPROTO, ErrorCode::kUnavailable, "the answer of the service is no " + what);
+  return FailWith(EPROTO, ErrorCode::kUnavailable,
+                  "the answer of the service is not a valid " + what);
 }
 
 // pugixml knows no document types and no entities of their own: neither bombs nor files.
@@ -159,7 +160,7 @@ Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix) {
     if (!is_directory && LocalName(node) != "Contents") continue;
     std::string key = ChildText(node, is_directory ? "Prefix" : "Key");
     if (escaped) key = Unescaped(key);
-    if (!key.starts_with(prefix)) return BadAnswer("listing of what was asked for");
+    if (!key.starts_with(prefix)) return BadAnswer("listing of the requested prefix");
     page.any = true;
     std::string name = key.substr(prefix.size());
     if (is_directory && name.ends_with('/')) name.pop_back();
@@ -176,7 +177,7 @@ Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix) {
   }
   if (ChildText(root, "IsTruncated") != "true") return page;
   page.next = ChildText(root, "NextContinuationToken");
-  if (page.next.empty()) return BadAnswer("listing: it is cut, and nothing tells how to go on");
+  if (page.next.empty()) return BadAnswer("listing: it is incomplete, but names no next page");
   return page;
 }
 
@@ -257,7 +258,7 @@ std::optional<HttpHeaders> ParseS3Grants(std::string_view body) {
 
 Result<ExpiringCredentials> ParseStsAnswer(std::string_view body) {
   pugi::xml_document document;
-  if (!Parse(body, document)) return BadAnswer("credentials of a role");
+  if (!Parse(body, document)) return BadAnswer("document of credentials of a role");
   pugi::xml_node at = document.document_element();
   const pugi::xml_node result =
       at.find_child([](const pugi::xml_node& each) { return LocalName(each).ends_with("Result"); });
@@ -265,7 +266,8 @@ Result<ExpiringCredentials> ParseStsAnswer(std::string_view body) {
   ExpiringCredentials found;
   found.credentials = {ChildText(at, "AccessKeyId"), ChildText(at, "SecretAccessKey"),
                        ChildText(at, "SessionToken")};
-  return Checked(std::move(found), ChildText(at, "Expiration"), "credentials of a role");
+  return Checked(std::move(found), ChildText(at, "Expiration"),
+                 "document of credentials of a role");
 }
 
 Result<ExpiringCredentials> ParseCredentialsDocument(std::string_view body) {

@@ -126,7 +126,7 @@ std::optional<std::vector<std::string>> WordsOf(std::string_view command) {
 
 Result<ExpiringCredentials> AskProcess(std::string_view command, const Deadline& deadline) {
   const auto words = WordsOf(command);
-  if (!words || words->empty()) return ProcessDenied("is no command line");
+  if (!words || words->empty()) return ProcessDenied("is not a command line");
   int output[2] = {-1, -1};
   if (::pipe2(output, O_CLOEXEC) != 0) return FailErrno(errno, "a pipe to the credential_process");
   pid_t process = -1;

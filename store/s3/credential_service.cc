@@ -63,10 +63,10 @@ Result<ExpiringCredentials> AskForRole(std::string form, const AwsRole& role,
   }
   while (url.ends_with('/')) url.pop_back();
   const auto service = ParseHttpUrl(url);
-  if (!service) return CredentialsDenied("AWS_ENDPOINT_URL_STS is no http or https URL");
+  if (!service) return CredentialsDenied("AWS_ENDPOINT_URL_STS is not an http or https URL");
   if (!service->is_https() && !IsLoopback(*service)) {
     return CredentialsDenied("AWS_ENDPOINT_URL_STS is plain http to " + service->origin +
-                             "; STS is asked by https, as it is sent and sends secrets");
+                             "; STS needs https, because secrets are sent both ways");
   }
   HttpRequest request = Request(url + '/', deadline);
   request.method = HttpRequest::Method::kPost;
@@ -134,7 +134,7 @@ Found OfContainer(const Environment& environment, const Deadline& deadline) {
   if (relative.empty() && full.empty()) return std::nullopt;
   const auto url = ParseHttpUrl(relative.empty() ? full : std::string(kContainerHost) + relative);
   if (!url)
-    return CredentialsDenied("the URI of the container's credentials is no http or https URL");
+    return CredentialsDenied("the URI of the container's credentials is not an http or https URL");
   const bool of_aws = std::find(kContainerHosts.begin(), kContainerHosts.end(), url->origin) !=
                       kContainerHosts.end();
   if (!url->is_https() && !of_aws && !IsLoopback(*url)) {

@@ -66,7 +66,8 @@ class ProfileSearch {
     if (found == profiles_.end()) return std::nullopt;
     const AwsProfile& profile = found->second;
     const std::string shown = "the profile '" + name + "'";
-    if (levels == 0) return CredentialsDenied(shown + " is reached through too many others");
+    if (levels == 0)
+      return CredentialsDenied("too many profiles refer to each other before " + shown);
     if (!SettingOf(profile, "role_arn").empty()) return FindRole(profile, name, levels);
     auto keys =
         Static(SettingOf(profile, "aws_access_key_id"), SettingOf(profile, "aws_secret_access_key"),
@@ -77,10 +78,9 @@ class ProfileSearch {
     }
     if (!SettingOf(profile, "sso_session").empty() ||
         !SettingOf(profile, "sso_start_url").empty()) {
-      return CredentialsDenied(
-          shown +
-          " signs in with SSO, which is not supported: let 'aws configure "
-          "export-credentials --format env' print credentials for the environment");
+      return CredentialsDenied(shown +
+                               " uses SSO, which is not supported; set the environment variables "
+                               "that 'aws configure export-credentials --format env' prints");
     }
     return std::nullopt;
   }
@@ -97,7 +97,8 @@ class ProfileSearch {
       return CredentialsDenied(shown + " asks for a code (mfa_serial), which is not supported");
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto by, FindSource(profile, name, levels));
-    if (!by) return CredentialsDenied(shown + " has a role, but no credentials that assume it");
+    if (!by)
+      return CredentialsDenied(shown + " names a role, but no credentials to assume it with");
     return AssumeRole(role, by->credentials, place_.region, place_.environment, deadline_);
   }
 
@@ -128,7 +129,7 @@ Found OfSecretsFile(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path));
   if (!text) return std::nullopt;
   const auto document = ParseJson(*text, {std::size_t{1} << 20, 8, 1000});
-  if (!document || !document->is_object()) return CredentialsDenied(path + " is no JSON object");
+  if (!document || !document->is_object()) return CredentialsDenied(path + " is not a JSON object");
   return Static(TextOf(*document, "AWS_ACCESS_KEY_ID"), TextOf(*document, "AWS_SECRET_ACCESS_KEY"),
                 TextOf(*document, "AWS_SESSION_TOKEN"), path);
 }
@@ -189,9 +190,9 @@ Result<ExpiringCredentials> FindCredentials(const CredentialsPlace& place,
     if (found) return *std::move(found);
     places += (places.empty() ? "" : ", ") + std::string(source.described);
   }
-  return CredentialsDenied("none were found in " + places +
-                           "; for a public bucket ask for none, with the mount option anonymous or "
-                           "AWS_NO_SIGN_REQUEST=1");
+  return CredentialsDenied(
+      "none were found in " + places +
+      "; a public bucket needs none: use the mount option anonymous or AWS_NO_SIGN_REQUEST=1");
 }
 
 std::unique_ptr<RenewedSecret<AwsCredentials>> MakeRenewedCredentials(CredentialsPlace place) {

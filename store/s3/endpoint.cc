@@ -62,7 +62,7 @@ Result<S3Url> ParseS3Url(std::string_view url) {
       rest.substr(0, rest.find('/')).find('@') != rest.npos) {
     // Not the URL itself: it may hold a secret.
     return Invalid(
-        "a URL of the form s3://bucket/key has no query, fragment and user information; "
+        "a URL of the form s3://bucket/key cannot have a query, a fragment or user information; "
         "credentials come from the environment and ~/.aws");
   }
   S3Url parsed;
@@ -114,9 +114,7 @@ Result<S3Endpoint> MakeS3Endpoint(const std::string& bucket, const S3Settings& s
   while (endpoint.bucket.path.ends_with('/')) endpoint.bucket.path.pop_back();
   std::string& origin = endpoint.bucket.origin;
   if (!endpoint.bucket.is_https() && !settings.allow_http && !IsLoopback(endpoint.bucket)) {
-    return Invalid(origin +
-                   ": requests to another host are sent by https only; "
-                   "the mount option allow_http allows plain http");
+    return Invalid(origin + ": plain http to another host needs the mount option allow_http");
   }
   if ((endpoint.of_aws || settings.virtual_host) && IsHostLabel(bucket)) {
     origin.insert(origin.find("://") + 3, bucket + '.');

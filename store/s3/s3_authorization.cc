@@ -213,7 +213,7 @@ Error S3Authorization::Explain(const HttpResponse& response) const {
     return {ErrorCode::kUnavailable, "the service answered " + what, EPROTO};
   }
   std::string message = "the service denies access (" + what + ')';
-  if (!credentials_) message += "; the request was not signed, as asked for";
+  if (!credentials_) message += "; the request was not signed (anonymous)";
   return {ErrorCode::kPermissionDenied, std::move(message), 0};
 }
 

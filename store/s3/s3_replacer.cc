@@ -48,7 +48,7 @@ bool MayRefuseGrants(const NewObject& object, const Error& refusal) {
 }
 
 void WarnOfLostGrants(const Error& refusal) {
-  LogWarning(refusal.message + "; it is put without its access control list");
+  LogWarning(refusal.message + "; the object is written without its access control list");
 }
 
 class S3Writer final : public ObjectWriter {
@@ -135,8 +135,9 @@ Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
   const auto bytes = size ? ParseContentLength(*size) : std::nullopt;
   auto object = bytes ? S3ObjectOf(response->headers, *bytes) : std::nullopt;
   if (!object) {
-    return Fail(ErrorCode::kNotSupported,
-                Describe(key) + ": the service tells neither the size nor the ETag of an object");
+    return Fail(
+        ErrorCode::kNotSupported,
+        Describe(key) + ": the answer of the service has neither size nor ETag of the object");
   }
   const auto tags = FindHeader(response->headers, "x-amz-tagging-count");
   if (tags && *tags != "0") {
@@ -162,8 +163,8 @@ Result<std::optional<std::string>> S3Writer::ReadDocument(const std::string& key
   if (response->status == 200) return std::string(AsText(response->body));
   Error refusal = access_->authorization->Explain(*response);
   if (IsS3Denial(*response)) {
-    denied_.Warn(query, Bucket() + ": objects are replaced without what GET " + query +
-                            " shows, which is denied: " + refusal.message);
+    denied_.Warn(query, Bucket() + ": replaced objects lose what GET " + query +
+                            " returns, because that is denied: " + refusal.message);
   } else if (IsRetriedStatus(response->status) || refusal.code == ErrorCode::kPermissionDenied) {
     return Forward(std::move(refusal), what);
   }

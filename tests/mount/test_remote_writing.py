@@ -634,7 +634,7 @@ def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
         assert (mounted.path / "unread.txt").stat().st_size == 70
         errors, took = failures_of((mounted.path / "unread.txt").read_bytes)
         assert errors <= {errno.EIO, errno.ETIMEDOUT} and took < MANY * FOUND_AWAY / 2, (errors, took)
-        assert "the store is away" in (mounted.path / ".unshard" / "errors").read_text()
+        assert "the store is unreachable" in (mounted.path / ".unshard" / "errors").read_text()
     assert wait_until(lambda: readable(mounted.path / "unread.txt"), 60)
     assert names[7].read_bytes() == bytes_of(7)
 

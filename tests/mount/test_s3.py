@@ -215,7 +215,7 @@ def test_credentials_come_from_cloudvolumes_secrets(s3, work, mount):
     ({"AWS_SECRET_ACCESS_KEY": "password1"}, "SignatureDoesNotMatch"),
     ({"AWS_ACCESS_KEY_ID": "nobody"}, "refuses the access key"),
     ({"AWS_ACCESS_KEY_ID": ""}, "no access key id"),
-    ({"AWS_NO_SIGN_REQUEST": "1"}, "not signed, as asked for"),
+    ({"AWS_NO_SIGN_REQUEST": "1"}, "not signed (anonymous)"),
     ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "none were found in"),
     ({"AWS_PROFILE": "absent"}, "the profile 'absent'"),
     ({"AWS_ENDPOINT_URL": "http://192.0.2.1:9000"}, "allow_http"),

@@ -211,7 +211,7 @@ TEST_F(GcsStoreTest, OnlyAMetadataServerIsBelieved) {
   const auto store = OpenGcsStore(Url(), machine, {});
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(store.error().message.find("no metadata server"), std::string::npos);
+  EXPECT_NE(store.error().message.find("not come from a metadata server"), std::string::npos);
 }
 
 TEST_F(GcsStoreTest, ATokenThatIsRefusedIsRenewedOnce) {

@@ -73,7 +73,7 @@ TEST_F(StoreWhileAwayTest, AVersionThatWasSeenIsOpenedAgainWithoutItsBytes) {
   EXPECT_EQ(Open("seen"), "?") << "nobody has the bytes";
   const auto read = before->version->Read(kAll, Deadline::None());
   ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message.find("the store is away"), std::string::npos);
+  EXPECT_NE(read.error().message.find("the store is unreachable"), std::string::npos);
 }
 
 TEST_F(StoreWhileAwayTest, ACacheOnTheDiskHasTheBytes) {

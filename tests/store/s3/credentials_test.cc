@@ -93,7 +93,7 @@ TEST_F(CredentialsTest, SecretsOfCloudVolumeAreOfABucketOrOfAll) {
               R"({"AWS_ACCESS_KEY_ID":"B","AWS_SECRET_ACCESS_KEY":"SECRET"})");
   EXPECT_EQ(Find({}), "B SECRET ");
   home_.Write(".cloudvolume/secrets/bucket-aws-secret.json", "SECRET");
-  EXPECT_TRUE(Holds(Find({}), "is no JSON object"));
+  EXPECT_TRUE(Holds(Find({}), "is not a JSON object"));
 }
 
 TEST_F(CredentialsTest, TheEnvironmentNamesFilesAndFoldersInPlaceOfThoseOfTheHome) {
@@ -154,10 +154,10 @@ TEST_F(CredentialsTest, AProfileAssumesARoleByAnotherOne) {
   home_.Write("token", "web-token\n");
   EXPECT_EQ(Find({{"AWS_PROFILE", "lab"}}), Of("lab"));
   EXPECT_EQ(Find({{"AWS_PROFILE", "web"}}), Of("web"));
-  EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "loop"}}), "too many others"));
+  EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "loop"}}), "too many profiles refer to each other"));
   EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "sso"}}), "not supported"));
-  EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "nobody"}}), "no credentials that assume it"));
-  EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "environment"}}), "no credentials that assume it"));
+  EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "nobody"}}), "no credentials to assume it with"));
+  EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "environment"}}), "no credentials to assume it with"));
 }
 
 TEST_F(CredentialsTest, AProcessPrintsThem) {
