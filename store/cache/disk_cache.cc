@@ -160,7 +160,7 @@ void DiskCache::Apply(const Change& change) {
   }
   if (!written) {
     not_before_ = std::chrono::steady_clock::now() + kAfterFailure;
-    LogWarning("the cache on the disk takes nothing for a while: " + written.error().message);
+    LogWarning("the disk cache stores nothing for a while: " + written.error().message);
     return Count(&DiskCacheCounters::dropped);
   }
   {
@@ -178,7 +178,7 @@ void DiskCache::Shrink() {
     contents = files()->Shrink(options_.max_bytes / 16 * 15, options_.max_bytes / 8 * 7);
     return {};
   });
-  if (!shrunk) LogWarning("adding up the cache on the disk: " + shrunk.error().message);
+  if (!shrunk) LogWarning("measuring the size of the disk cache: " + shrunk.error().message);
   until_shrink_ = std::max((options_.max_bytes - std::min(contents.bytes, options_.max_bytes)) / 8,
                            options_.max_bytes / 128);
   const std::lock_guard lock(mutex_);

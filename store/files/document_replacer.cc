@@ -25,7 +25,7 @@ class DocumentReplacement final : public ObjectReplacement {
   Status Write(std::uint64_t at, ByteSpan bytes) override { return bytes_.Write(at, bytes); }
   Status CopyBase(const ByteRange& range, std::uint64_t at) override {
     if (!base_ || !MakeByteRange(range.begin, range.size, base_->info().size)) {
-      return Fail(ErrorCode::kDataLoss, files_->Describe(key_) + ": ends too early");
+      return Fail(ErrorCode::kDataLoss, files_->Describe(key_) + ": is shorter than announced");
     }
     UNSHARD_ASSIGN_OR_RETURN(
         const ReadResult read,

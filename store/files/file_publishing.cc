@@ -47,7 +47,7 @@ std::optional<ObjectInfo> InfoOf(const std::shared_ptr<ObjectVersion>& object) {
 }
 
 constexpr const char* kChangedByOthers =
-    "another host has changed it since this mount read it, and it was not replaced";
+    "another host has changed this file since this mount read it, so the file was not replaced";
 
 }  // namespace
 
@@ -190,7 +190,7 @@ tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const W
   const Status moved = file->spool->Quarantine(file->chunk);
   if (!moved && moved.error().code != ErrorCode::kNotFound) {
     return Forward(moved.error(), described + ": " + kChangedByOthers +
-                                      "; it cannot be moved to the spool's conflicts");
+                                      "; what was written here cannot be quarantined");
   }
   ++counters_.conflicts;
   bool latest = false;
@@ -201,7 +201,7 @@ tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const W
   if (latest) files_->Withdrawn(key, *file);
   return Fail(ErrorCode::kConflict,
               described + ": " + kChangedByOthers +
-                  "; it is kept in the spool's conflicts (unshard spool list)");
+                  "; what was written here is quarantined (unshard spool list)");
 }
 
 void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk) {
@@ -220,7 +220,7 @@ void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledCh
   } else if (found && *found == Found::kChanged && !earlier_put) {
     ++counters_.conflicts;
     LogWarning(spool->Describe(chunk) + ": " + kChangedByOthers +
-               "; it is kept in the spool's conflicts");
+               "; what was written here is quarantined (unshard spool list)");
     if (const Status moved = spool->Quarantine(chunk); !moved) LogError(moved.error().message);
   } else {
     files_->Adopt(file);

@@ -462,8 +462,9 @@ Result<bool> ObjectFiles::Remove(const std::string& path) {
   auto found = StoredOrUnknown(path);
   // Of what is not ours it has to be known whether it can be removed.
   if (found && found->print.unknown && !own) {
-    return FailWith(EIO, ErrorCode::kUnavailable,
-                    Joined(Describe(path), "the store is away: it is not known what is there"));
+    return FailWith(
+        EIO, ErrorCode::kUnavailable,
+        Joined(Describe(path), "the store is unreachable: it is not known whether this exists"));
   }
   UNSHARD_ASSIGN_OR_RETURN(const InStorePrint in_store, std::move(found));
   if (!own && in_store.directory) {

@@ -79,7 +79,7 @@ Status ObjectInode::OwnBytes(std::uint64_t kept) {
     piece.resize(static_cast<std::size_t>(std::min(kDownloadedPiece, end - at)));
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, ReadNow(at, piece));
     if (read != piece.size()) {
-      return Fail(ErrorCode::kDataLoss, key() + ": ends before its size");
+      return Fail(ErrorCode::kDataLoss, key() + ": is shorter than announced");
     }
     UNSHARD_RETURN_IF_ERROR(own->Write(at, piece));
   }

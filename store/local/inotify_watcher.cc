@@ -82,7 +82,7 @@ void InotifyWatcher::Run() {
   const Status announced = CatchExceptions([&]() -> Status {
     listener_(Event{{}, true});
     LogError(root_->Describe("") + ": watching for changes has ended: " + followed.error().message +
-             "; what has changed is looked for every ttl= seconds");
+             "; from now on changes are looked for every ttl= seconds");
     return {};
   });
   static_cast<void>(announced);

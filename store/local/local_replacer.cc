@@ -132,7 +132,7 @@ Status LocalReplacement::OpenPair() {
   if (pieces_.size() != 1) return {};
   return Fail(ErrorCode::kDataLoss,
               files_->Describe(has_index ? object_.obsolete->data : object_.obsolete->index) +
-                  ": missing, although the other half of the shard is there");
+                  ": missing, although the other half of the shard exists");
 }
 
 Status LocalReplacement::OpenBase() {

@@ -47,7 +47,7 @@ Status MemoryFile::Truncate(std::uint64_t size) {
     }
   }
   return Fail(ErrorCode::kResourceExhausted,
-              described_ + ": has to be put together in memory, and " + "is above the cap of " +
+              described_ + ": has to be assembled in memory, and exceeds the cap of " +
                   std::to_string(max_bytes_) + " bytes");
 }
 

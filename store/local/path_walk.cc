@@ -59,9 +59,9 @@ Result<FileDescriptor> WalkPath(int directory, std::string path, const OwnMount*
     if (!next.valid()) return FailErrno(errno, "opening");
     // Before anything is asked of it.
     if (own != nullptr && own->Holds(next.get())) {
-      return FailErrno(ELOOP, "this very mount is bound into its source at " +
-                                  RealPath(next.get()) +
-                                  ", which would then hold itself; unmount it there");
+      return FailErrno(ELOOP,
+                       "this mount would hold itself, because it is bound into its own source at " +
+                           RealPath(next.get()) + "; unmount it there");
     }
     const auto target = LinkTarget(next.get());
     if (!target) {

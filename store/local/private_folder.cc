@@ -23,7 +23,7 @@ Status CheckIsPrivate(const PrivateFolder& folder, FileSystem& files) {
   if (status.st_uid != ::geteuid()) {
     return Fail(ErrorCode::kPermissionDenied,
                 named + " belongs to user " + std::to_string(status.st_uid) +
-                    ", expected one of user " + std::to_string(::geteuid()) + "; " +
+                    ", but must belong to user " + std::to_string(::geteuid()) + "; " +
                     std::string(folder.way_out));
   }
   if ((status.st_mode & kOthers) == 0) return {};

@@ -107,8 +107,10 @@ Result<FileDescriptor> RootDirectory::Opened(int descriptor, std::string_view ke
   const int error = opened.valid() ? 0 : errno;
   const bool missing = error == ENOENT || error == ENOTDIR;
   if ((missing || key.empty()) && IsRemoved()) {
-    return Fail(ErrorCode::kUnavailable,
-                path_ + ": this directory was removed; unmount, and mount what has its name now");
+    return Fail(
+        ErrorCode::kUnavailable,
+        path_ +
+            ": this directory was removed; unmount, and mount the directory that has its name now");
   }
   if (error == 0 || missing) return opened;
   return FailErrno(error, Describe(key) + ": opening");

@@ -41,14 +41,14 @@ Status WaitForLock(const std::string& described, File& file, const LockTimeouts&
     if (waited >= longest || now >= deadline.at) {
       return Fail(ErrorCode::kUnavailable,
                   described +
-                      ": another process that writes this file holds its lock; what it "
-                      "keeps waiting is published once the lock is released");
+                      ": another process that writes this file holds its lock; the waiting chunks "
+                      "are published once the lock is released");
     }
     if (!noticed && waited >= timeouts.notice) {
       noticed = true;
       LogWarning(
           described +
-          ": publishing waits for this lock, which another process holds that writes the file");
+          ": publishing waits for this lock, which another process that writes the file holds");
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);

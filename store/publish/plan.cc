@@ -82,7 +82,8 @@ Result<Planner::Changes> Planner::SortedChanges() const {
     if (change.page >= request_.format->page_count() ||
         (!change.removed && !change.open && !change.stored)) {
       return Fail(ErrorCode::kInvalidArgument,
-                  Describe(change.page, change.slot) + ": nothing can be put there");
+                  Describe(change.page, change.slot) +
+                      ": no such place in the shard, or no new bytes for it");
     }
     changes.push_back(&change);
   }
@@ -199,12 +200,11 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) {
   const std::uint64_t index = request_.format->fixed_index_bytes();
   const std::uint64_t before = chunk.range.begin - std::min(chunk.range.begin, index);
   if (*leading > before) {
-    return Fail(ErrorCode::kDataLoss,
-                Describe(chunk.page, chunk.slot) + ": the manifest announces " +
-                    std::to_string(*leading) + " bytes of fragments, only " +
-                    std::to_string(before) +
-                    " are before it; the shard can be published once this mesh is written whole "
-                    "or removed");
+    return Fail(
+        ErrorCode::kDataLoss,
+        Describe(chunk.page, chunk.slot) + ": the manifest announces " + std::to_string(*leading) +
+            " bytes of fragments, but only " + std::to_string(before) +
+            " precede it; the shard can be published once this mesh is written whole or removed");
   }
   return *leading;
 }

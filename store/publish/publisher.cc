@@ -141,9 +141,9 @@ Result<ShardPlan> Attempt::Plan() {
   };
   auto index = read();
   if (!index && index.error().code == ErrorCode::kDataLoss) {
-    return Forward(std::move(index).error(),
-                   "the shard cannot be published onto, since its other chunks would be lost; "
-                   "repair it or move it away");
+    return Forward(
+        std::move(index).error(),
+        "the shard cannot be rewritten without losing its other chunks; repair it or move it away");
   }
   if (!index) return tl::unexpected<Error>(std::move(index).error());
   base_index_bytes_ = index->bytes;
@@ -216,7 +216,7 @@ Result<ShardIndex> Attempt::Verify(const PutShard& put) {
   UNSHARD_ASSIGN_OR_RETURN(
       ShardIndex index, body.ReadIndex(*request_.format, request_.shard, options_.max_index_bytes));
   if (info.size != put.size || index.chunks != put.chunks) {
-    return Fail(ErrorCode::kInternal, described + " does not hold what was put into it");
+    return Fail(ErrorCode::kInternal, described + " differs from what was written");
   }
   if (request_.format->page_count() == 1 && !request_.format->has_outer_codecs())
     page_ = PageOf(index);

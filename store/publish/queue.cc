@@ -210,7 +210,7 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
     dirty.MarkPublished(shard, *result);
     if (result->rewritten) ++publishes;
     failures_in_a_row = 0;
-    if (away) Note(LogLevel::kInfo, "the store answers again: publishing goes on");
+    if (away) Note(LogLevel::kInfo, "the store answers again: publishing resumes");
     SetAway(std::nullopt);
     unproven_pause = milliseconds(0);
   } else {
@@ -240,9 +240,9 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
   if (error.system_errno != EINTR) {
     Note(LogLevel::kWarning,
          error.message + "; publishing " +
-             (permanent ? "it is not repeated until a flush or the next mount"
-              : is_away ? "goes on in " + std::to_string(pause.count()) + " ms"
-                        : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+             (permanent ? "is not retried before a flush or the next mount"
+              : is_away ? "resumes in " + std::to_string(pause.count()) + " ms"
+                        : "is retried in " + std::to_string(pause.count()) + " ms"));
   }
   if (is_away) {
     const bool asked = away && away->asked;

@@ -44,7 +44,7 @@ Result<IndexPage> IndexDriver::Page(std::uint64_t page, std::uint64_t max_index_
     if (auto* loaded = std::get_if<IndexPage>(&*step)) return std::move(*loaded);
     request = std::get<RangeRequest>(*step);
   }
-  return Fail(ErrorCode::kDataLoss, object_.describe() + ": its index is nested without end");
+  return Fail(ErrorCode::kDataLoss, object_.describe() + ": its index is nested too deeply");
 }
 
 std::optional<ByteRange> IndexDriver::FirstRead(std::uint64_t page,

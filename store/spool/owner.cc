@@ -83,7 +83,7 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
   if (owner.version != kLayoutVersion) {
     return Fail(ErrorCode::kNotSupported, "owner.version: expected " + std::string(kLayoutVersion) +
                                               ", found " + owner.version +
-                                              "; the release that made this spool publishes it");
+                                              "; publish it with the release that made this spool");
   }
   UNSHARD_ASSIGN_OR_RETURN(owner.source, document.EscapedMember("source"));
   UNSHARD_ASSIGN_OR_RETURN(const auto identity, document.OptionalMember("identity"));
@@ -135,12 +135,14 @@ Result<std::shared_ptr<File>> ReplaceOwner(FileSystem& files, const SpoolOwner& 
                            files.Open(kNewOwnerFile, {.write = true, .create = true}));
   UNSHARD_ASSIGN_OR_RETURN(const bool locked, file->Lock(false));
   if (!locked) {
-    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": another process is taking it");
+    return Fail(ErrorCode::kUnavailable,
+                files.Describe("") + ": another process is taking it over");
   }
   // Where it has been renamed between opening and locking, it is no longer ours to cut.
   UNSHARD_ASSIGN_OR_RETURN(const bool named, IsNamed(files, kNewOwnerFile, *file));
   if (!named) {
-    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": another process has taken it");
+    return Fail(ErrorCode::kUnavailable,
+                files.Describe("") + ": another process has taken it over");
   }
   UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
   UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(WriteOwner(owner))));
@@ -166,7 +168,7 @@ std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
     // A URL may have several spellings.
     const bool known = recorded.identity && present.identity;
     if (known && IsMovedSource(*recorded.identity, *present.identity)) return std::nullopt;
-    return "a spool of " + recorded.source + ", expected one of " + present.source;
+    return "this spool belongs to the source " + recorded.source + ", not to " + present.source;
   }
   if (!present.identity) return std::nullopt;
   if (recorded.identity) {
@@ -175,8 +177,8 @@ std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
       return "its chunks belong to " + recorded.identity->url + ", and " + present.source + " is " +
              present.identity->url + " now";
     }
-    return "its chunks belong to what was " + recorded.source + " on " + recorded.host +
-           ", and another directory has that path here now";
+    return "its chunks belong to an earlier directory " + recorded.source + " on " + recorded.host +
+           "; another directory has that path now";
   }
   if (recorded.host == present.host || IsNetworkSource(*present.identity)) return std::nullopt;
   return "its chunks belong to " + recorded.source + " of the host " + recorded.host;
@@ -214,7 +216,7 @@ Result<std::shared_ptr<File>> AcquireOwnership(FileSystem& files, const SpoolOwn
   if (file || !old.present || !IsFull(file.error())) return file;
   UNSHARD_ASSIGN_OR_RETURN(const bool kept, IsNamed(files, kOwnerFile, *old.file));
   if (kept) {
-    LogWarning(file.error().message + "; the spool goes on under the name of its last owner");
+    LogWarning(file.error().message + "; the spool keeps the name of its last owner");
     return old.file;
   }
   return file;

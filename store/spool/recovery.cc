@@ -177,8 +177,7 @@ Status CheckSpoolRoot(FileSystem& files) {
     if (name == kNewOwnerFile) continue;
     return Fail(ErrorCode::kInvalidArgument,
                 files.Describe(name) +
-                    ": is no part of a spool; expected an empty directory or one "
-                    "that unshard has made a spool of");
+                    ": is not part of a spool; expected an empty directory, or a spool of unshard");
   }
   return {};
 }

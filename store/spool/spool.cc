@@ -62,10 +62,9 @@ Result<std::shared_ptr<StagedFile>> Spool::Reserve() {
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->staged_files >= state_->options.max_descriptors) {
-      return FailErrno(EMFILE,
-                       std::to_string(state_->staged_files) +
-                           " files are being written, or are scratch files, as many as the limit "
-                           "of open files allows the mount (ulimit -n)");
+      return FailErrno(EMFILE, std::to_string(state_->staged_files) +
+                                   " files are being written or are scratch files, and the limit "
+                                   "of open files (ulimit -n) allows no more");
     }
   }
   return Stage();

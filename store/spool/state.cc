@@ -32,8 +32,7 @@ Error Spool::State::AsRemoved(Error error) const {
   if (!IsGone(error)) return error;
   return {ErrorCode::kUnavailable,
           files->Describe("") +
-              ": this folder, in which written chunks wait, or a part of it was removed by another "
-              "process; unmount, and mount again"};
+              ": another process removed this spool or a part of it; unmount, and mount again"};
 }
 
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {
@@ -65,7 +64,7 @@ Status Spool::State::Fits(std::uint64_t more_files, std::uint64_t more_bytes, bo
   if (more_bytes != 0 && (!new_bytes || *new_bytes > most_bytes)) {
     const bool small_disk = cap < options.max_bytes;
     return full(std::to_string(cap) + " bytes" +
-                (small_disk ? ", half of what its disk has free" : ""));
+                (small_disk ? ", half of the free space of its disk" : ""));
   }
   const std::uint64_t most_files =
       beyond ? 2 * std::min(options.max_files, kLargestCap) + kFilesAtOnce : options.max_files;

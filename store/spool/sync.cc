@@ -51,9 +51,10 @@ Status SyncBytes(Spool::State& state, std::shared_ptr<File> file, const SpooledC
   LogWarning(synced.error().message + "; writing it once more");
   const auto rewritten = RewriteFile(state, *file, chunk);
   if (rewritten) return {};
-  return Forward(std::move(synced).error(), state.files->Describe(path) +
-                                                ": may not survive a power loss (written anew: " +
-                                                rewritten.error().message + ")");
+  return Forward(std::move(synced).error(),
+                 state.files->Describe(path) +
+                     ": may not survive a power loss (writing it again failed: " +
+                     rewritten.error().message + ")");
 }
 
 tl::unexpected<Error> NotDurable(Spool::State& state, const SpooledChunk& chunk) {

@@ -26,7 +26,7 @@ Result<ChunkCommit> ChunkCommitter::InServedTree(const ChunkCommit& commit) cons
   if (!place) {
     return Fail(ErrorCode::kConflict,
                 JoinPath(commit.tree->directory(), commit.tree->Path(commit.chunk)) +
-                    ": the array was removed, or is stored in another way since this was opened: "
+                    ": the array was removed, or its metadata changed, since this file was opened: "
                     "write it again");
   }
   now.chunk = place->chunk;

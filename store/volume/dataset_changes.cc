@@ -57,7 +57,7 @@ Status DatasetChanges::RemoveDocument(const std::string& directory, const std::s
     if (!holds) continue;
     return FailWith(EPERM, ErrorCode::kPermissionDenied,
                     path + ": describes how the chunks in \"" + tree->directory() +
-                        "\" are stored: remove these first");
+                        "\" are stored: remove those chunks first");
   }
   for (const auto& tree : trees) {
     UNSHARD_RETURN_IF_ERROR(RemoveLeftovers(*tree, ""));

@@ -23,8 +23,8 @@ tl::unexpected<Error> TooLarge() {
 Status RefuseComputed(const std::string& path) {
   return FailWith(EPERM, ErrorCode::kPermissionDenied,
                   path +
-                      ": the view computes it from the metadata of the source: change these "
-                      "there, or in the view native");
+                      ": the view computes it from the metadata of the source: change them there, "
+                      "or mount with view=native");
 }
 
 // Whether the first component of a chunk key may have this name: "c", "c.0.0", "0".
@@ -72,9 +72,8 @@ Result<bool> MetadataDocuments::CommitOver(const std::optional<WholeObject>& sto
     return Store(path, complete, stored, modified);
   }
   if (!stored) {
-    return FailWith(
-        EPERM, ErrorCode::kPermissionDenied,
-        path + ": is gone from the source, and how chunks are stored is not known here");
+    return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                    path + ": is gone from the source, so it is not known how chunks are stored");
   }
   return Merge(path, *stored, text);
 }

@@ -7,6 +7,6 @@ namespace unshard {
 
 inline constexpr std::string_view kChangedByOthers = "another process has changed this chunk since";
 inline constexpr std::string_view kStoredOtherwise =
-    "the metadata of the array were removed, or say now that its chunks are stored otherwise";
+    "the metadata of the array were removed, or now say that its chunks are stored differently";
 
 }  // namespace unshard

@@ -238,8 +238,8 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
 tl::unexpected<Error> ShardPublish::HalvesMissing() const {
   return FailWith(EAGAIN, ErrorCode::kUnavailable,
                   key_ + ": " + std::to_string(waiting_) +
-                      " mesh files wait for their other half: a manifest announces as many "
-                      "fragment bytes as its fragment file has");
+                      " mesh files wait for their other half: a manifest must announce exactly the "
+                      "bytes of its fragment file");
 }
 
 // Nothing where the spool has the bytes of the version.

@@ -68,7 +68,7 @@ bool IsLeftOver(const FoundSpool& found, const SpoolOwner& ours, const std::stri
   if (found.alive) return false;
   const auto why = WhyOfAnotherSource(found.record, ours);
   if (why && found.source == ours.source) {
-    LogWarning(path + ": left alone: " + *why + "; `unshard spool export` copies them");
+    LogWarning(path + ": left alone: " + *why + "; `unshard spool export` copies its chunks");
   }
   return !why;
 }

@@ -125,7 +125,7 @@ SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled)
   if (stored && !known && !terms.base.unknown) return quarantined(std::string(kChangedByOthers));
   // Seals of earlier releases do not name the layout that the chunk was written for.
   if (const Status fits = CheckBytes(spooled, *place); !fits) {
-    return quarantined("it cannot be a chunk of the present dataset: " + fits.error().message);
+    return quarantined("it does not fit the present dataset: " + fits.error().message);
   }
   Fate waits{Fate::Kind::kWaits, "", *place};
   if (known) waits.stored = *stored;

@@ -44,10 +44,10 @@ constexpr std::array<NumberMetric, 10> kMetrics = {{
     {"unshard_spool_files", "Files in the spool.", &SpoolStatus::spool_files},
     {"unshard_dirty_chunks", "Committed chunks that are not published.",
      &SpoolStatus::dirty_chunks},
-    {"unshard_dirty_shards", "Shards that are to be published.", &SpoolStatus::dirty_shards},
+    {"unshard_dirty_shards", "Shards that wait to be published.", &SpoolStatus::dirty_shards},
     {"unshard_publishes_total", "Shards published.", &SpoolStatus::publishes},
     {"unshard_bytes_published_total", "Bytes written to the store.", &SpoolStatus::bytes_published},
-    {"unshard_publish_failures_total", "Publishes that failed and are repeated.",
+    {"unshard_publish_failures_total", "Publishes that failed and are retried.",
      &SpoolStatus::publish_failures},
     {"unshard_conflicts_total", "Chunks that another process had changed meanwhile.",
      &SpoolStatus::conflicts},
@@ -168,9 +168,8 @@ std::string WriteMetricsText(const SpoolStatus& status) {
   std::snprintf(seconds, sizeof seconds, "%llu.%03u",
                 static_cast<unsigned long long>(oldest / 1000),
                 static_cast<unsigned>(oldest % 1000));
-  text +=
-      MetricText("unshard_oldest_dirty_seconds",
-                 "Age of the oldest chunk that is not published; 0 where there is none.", seconds);
+  text += MetricText("unshard_oldest_dirty_seconds",
+                     "Age of the oldest chunk that is not published; 0 if there is none.", seconds);
   return text;
 }
 

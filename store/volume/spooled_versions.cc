@@ -151,7 +151,7 @@ void SpooledVersions::Discard(const std::vector<Spooled>& spooled) noexcept {
 
 void SpooledVersions::Quarantine(const Spooled& spooled, const std::string& why) {
   LogWarning(spooled.spool->Describe(spooled.chunk) + ": " + why +
-             "; it is kept in the spool's conflicts");
+             "; what was written here is quarantined (unshard spool list)");
   const Status moved = spooled.spool->Quarantine(spooled.chunk);
   if (!moved) LogError(moved.error().message);
   ++quarantined_;

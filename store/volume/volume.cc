@@ -33,8 +33,9 @@ Result<std::shared_ptr<DiskCache>> OpenDiskCache(const VolumeOptions& options,
     const std::uint64_t queued = MemoryShares(options.memory_bytes).queued_for_disk;
     return DiskCache::Open(options.cache, {options.cache_bytes, queued});
   }
-  LogWarning("option cache=" + options.cache + " has no effect: only what remote stores send is " +
-             "kept, and the source is a directory of this machine");
+  LogWarning("option cache=" + options.cache +
+             " has no effect: only data of remote stores is cached, and the source is a directory "
+             "of this machine");
   return nullptr;
 }
 

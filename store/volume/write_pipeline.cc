@@ -248,9 +248,9 @@ Status WritePipeline::Flush() {
   const std::uint64_t now = NeverPublished();
   const std::uint64_t before = reported_.exchange(now);
   if (now <= before) return flushed;
-  const std::string lost = std::to_string(now - before) +
-                           " of what was committed could not be published (unshard spool list "
-                           "says why)";
+  const std::string lost =
+      "chunks or files that could not be published: " + std::to_string(now - before) +
+      " (unshard spool list says why)";
   if (flushed) return Fail(ErrorCode::kConflict, lost);
   // Of several failures the first is returned, which may be another one.
   if (flushed.error().code != ErrorCode::kConflict) flushed.error().message += "; " + lost;
@@ -293,7 +293,7 @@ Status WritePipeline::Drain(std::chrono::milliseconds patience) {
   interrupted_.request_stop();
   if (!gave_up.stop_requested()) return drained;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
-  return FailErrno(ETIMEDOUT, "the store has neither taken nor sent a byte for " +
+  return FailErrno(ETIMEDOUT, "the store has not transferred a byte for " +
                                   std::to_string(seconds.count()) + " s");
 }
 

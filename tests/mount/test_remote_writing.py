@@ -729,8 +729,8 @@ def test_an_unmount_ends_although_the_store_does_not_answer(array):
     with away(array.store):
         mounted.unmount()
     assert "2 chunks (4.1 kB) stay in the spool" in mounted.log(), mounted.log()
-    assert "repeated in" not in mounted.log(), mounted.log()
-    assert "neither taken nor sent a byte for 15 s" in mounted.log(), mounted.log()
+    assert "retried in" not in mounted.log(), mounted.log()
+    assert "has not transferred a byte for 15 s" in mounted.log(), mounted.log()
     again = array.mount()
     flush(again)
     assert stored_values(array)[0] == (1, 1)

@@ -77,7 +77,7 @@ def test_flush_says_once_what_was_set_aside_before_it(work, mount):
     assert wait_until(lambda: case.write_status()["set_aside"]
                       and case.write_status()["dirty_chunks"] == 0, 30)
     refused(errno.EIO, flush, case.mount)
-    assert "1 of what was committed could not be published" in case.reasons()
+    assert "chunks or files that could not be published: 1 (" in case.reasons()
     flush(case.mount)
     case.check_source()
 

@@ -167,7 +167,7 @@ TEST_F(VolumeTest, AFlushThatFailsOtherwiseSaysWhatWasQuarantinedAsWell) {
   const Status damaged = volume_->writes()->Flush();
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code, ErrorCode::kDataLoss);
-  EXPECT_NE(damaged.error().message.find("; 1 of what was committed could not be published"),
+  EXPECT_NE(damaged.error().message.find("; chunks or files that could not be published: 1 ("),
             std::string::npos)
       << damaged.error().message;
   ASSERT_EQ(volume_->writes()->status().conflicting.size(), 1u);
