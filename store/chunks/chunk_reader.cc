@@ -239,7 +239,7 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     if (entry.size > max_chunk_bytes_) {
       return Fail(ErrorCode::kResourceExhausted,
                   generation->key + ": a stored chunk of " + std::to_string(entry.size) +
-                      " bytes is larger than the memory cap allows to decode");
+                      " bytes is too large to decode within the memory cap: raise memory=");
     }
     UNSHARD_ASSIGN_OR_RETURN(const ByteGate::Pass reading, RoomToRead(tree, entry.size));
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
@@ -275,8 +275,8 @@ Status ChunkReader::CheckAnnouncedSize(const ShardGeneration& generation, const 
   if (corrected_.size() >= kMaxCorrected) corrected_.clear();
   if (!corrected_.emplace(generation.key, slot.slot).second) return {};
   return Fail(ErrorCode::kConflict,
-              generation.key + ": a gzip of several members announced a wrong size; it is " +
-                  std::to_string(decoded.plain.size()) + " bytes, open the file again");
+              generation.key + ": a gzip file of several members announced a wrong size; it has " +
+                  std::to_string(decoded.plain.size()) + " bytes: open the file again");
 }
 
 bool ChunkReader::ExpectsRead() {

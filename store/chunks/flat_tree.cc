@@ -104,9 +104,11 @@ Result<bool> FlatTree::ListShards(Shards shards, const Cursor& cursor) {
 Result<ShardLister::Numbers> FlatTree::ProbedShards(bool begins) {
   if (ShardEnd() <= ShardProbe::kMostShards) return probe_.List(ShardEnd(), begins);
   if (!warned_.exchange(true)) {
-    LogWarning(directory() + ": listings are empty: the store cannot list, and there may be more " +
-               "than " + std::to_string(ShardProbe::kMostShards) +
-               " shards to ask for; chunks are found by their names");
+    LogWarning(
+        directory() +
+        ": listings are empty, because the store cannot list objects and there may be more than " +
+        std::to_string(ShardProbe::kMostShards) +
+        " shards to ask for; each chunk can still be opened by its name");
   }
   return std::make_shared<const std::vector<std::uint64_t>>();
 }

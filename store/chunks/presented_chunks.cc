@@ -46,7 +46,7 @@ Status PresentedChunks::FitsInMemory() const {
   return Fail(ErrorCode::kResourceExhausted,
               stored_tree()->directory() + ": a chunk of " +
                   std::to_string(conversion().voxel_bytes()) +
-                  " bytes is larger than the memory cap allows to decode: raise memory=");
+                  " bytes is too large to decode within the memory cap: raise memory=");
 }
 
 Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t version,

@@ -194,7 +194,7 @@ Result<Bytes> TranscodedChunks::EncodeAnew(const Version& version, const GridCel
       return Fail(ErrorCode::kResourceExhausted,
                   JoinPath(stored_tree()->directory(), stored_tree()->Path(version.chunk)) +
                       ": a stored chunk of " + std::to_string(stored->size) +
-                      " bytes is larger than the memory cap allows to decode");
+                      " bytes is too large to decode within the memory cap: raise memory=");
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadStored(version, 0, stored->size));
     encoded = conversion().Convert(bytes.span(), cell);

@@ -202,7 +202,7 @@ Result<std::shared_ptr<CopyScratch>> CopyScratch::Make(std::shared_ptr<FileSyste
         new CopyScratch(std::move(files), directory, std::move(lock)));
   }
   return Fail(ErrorCode::kUnavailable,
-              files->Describe("") + ": other copies into it begin again and again");
+              files->Describe("") + ": other copies into it keep starting");
 }
 
 CopyScratch::~CopyScratch() {

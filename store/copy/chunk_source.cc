@@ -56,8 +56,8 @@ std::string_view ChunkSource::RoleName() const {
 
 tl::unexpected<Error> ChunkSource::InShard(Error error) const {
   if (error.code == ErrorCode::kConflict) {
-    error.message +=
-        ": the " + std::string(RoleName()) + " is being changed; copy it again once it is not";
+    error.message += ": another process is changing the " + std::string(RoleName()) +
+                     "; copy again once it has finished";
   } else if (error.code == ErrorCode::kDataLoss) {
     error.message += role_ == Role::kSource
                          ? "; replace this shard of the source with an intact copy"

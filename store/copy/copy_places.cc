@@ -104,7 +104,7 @@ Status CheckPlaces(ObjectStore& store, const DatasetMembers& source,
     return Fail(ErrorCode::kInvalidArgument,
                 store.Describe(directory) + ": in the destination this is the path of a level of " +
                     (dataset.empty() ? "the pyramid" : dataset) +
-                    "; rename it, or copy what is in the source one by one");
+                    "; rename it, or copy the datasets of the source one by one");
   }
   return {};
 }
@@ -153,20 +153,19 @@ std::vector<std::string> LossesOf(ObjectStore& store, const DatasetMembers& sour
   const std::string where = store.Describe("");
   if (!objects.empty()) {
     losses.push_back(where +
-                     ": meshes, skeletons, annotations and segment properties exist in the "
-                     "format precomputed alone: not copied: " +
+                     ": only the precomputed format has meshes, skeletons, annotations and segment "
+                     "properties; not copied: " +
                      Names(objects));
   }
   if (!attributes.empty()) {
-    losses.push_back(where +
-                     ": attributes that a precomputed volume has no place for: not copied: " +
+    losses.push_back(where + ": a precomputed volume cannot hold these attributes; not copied: " +
                      Names(attributes));
   }
   if (!store.capabilities().lists &&
       source.datasets.front().source.dataset.kind == SourceDataset::Kind::kPyramid) {
     losses.push_back(where +
-                     ": cannot be listed: what lies beside the levels is copied only where "
-                     "metadata mention it, and files are not");
+                     ": cannot be listed: directories beside the levels are copied only if "
+                     "metadata mention them, and files are not copied");
   }
   return losses;
 }

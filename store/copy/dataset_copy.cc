@@ -92,10 +92,10 @@ Status DatasetCopy::AddDataset(std::size_t number) {
   const DatasetMember& to = destination_.datasets()[number];
   const std::size_t levels = source_->datasets()[number].source.levels.size();
   if (to.source.levels.size() != levels) {
-    return Fail(ErrorCode::kInvalidArgument, destination_.store()->Describe(to.path) +
-                                                 ": expected as many levels as the source has, " +
-                                                 std::to_string(levels) + ", found " +
-                                                 std::to_string(to.source.levels.size()));
+    return Fail(ErrorCode::kInvalidArgument,
+                destination_.store()->Describe(to.path) + ": its number of levels, " +
+                    std::to_string(to.source.levels.size()) +
+                    ", differs from that of the source, " + std::to_string(levels));
   }
   for (std::size_t level = 0; level < levels; ++level) {
     UNSHARD_RETURN_IF_ERROR(AddLevel(number, level));

@@ -52,10 +52,9 @@ tl::unexpected<Error> OpenedDataset::Missing(const std::string& path, bool is_gr
   }
   return Fail(ErrorCode::kNotFound,
               store_->Describe(path) +
-                  ": expected an array, a precomputed volume or a multiscale group; " +
+                  ": not an array, a precomputed volume or a multiscale group; " +
                   (is_group ? "name one of the arrays in the group"
-                            : "found no document of one (info, zarr.json, .zarray, "
-                              "attributes.json)"));
+                            : "it has no info, zarr.json, .zarray or attributes.json"));
 }
 
 Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const CopyLimits& limits,

@@ -66,9 +66,9 @@ Result<Destination> OpenUrl(const std::string& url) {
   destination.shown = options.source;
   UNSHARD_ASSIGN_OR_RETURN(destination.parts, OpenSource(options, nullptr));
   if (!destination.parts.replacer) {
-    return Fail(ErrorCode::kReadOnly, destination.shown +
-                                          ": sources of this scheme are only read; "
-                                          "create the dataset in a directory");
+    return Fail(ErrorCode::kReadOnly,
+                destination.shown +
+                    ": sources of this scheme are read-only; create the dataset in a directory");
   }
   return destination;
 }

@@ -89,10 +89,11 @@ Status DatasetTree::Discover() {
     });
     if (!listed && path.empty()) return listed;
     if (!listed)
-      LogWarning(listed.error().message + "; datasets below it are found by their names");
+      LogWarning(listed.error().message +
+                 "; datasets below it are found when they are opened by name");
     if (entries == kMaxSearchedEntries) {
       LogWarning(store_->Describe(path) + ": has more than " + std::to_string(entries) +
-                 " entries: directories among the others are searched when they are looked up");
+                 " entries; other directories in it are searched when they are opened");
     }
   }
   refused_ = coverage.refused();
@@ -102,7 +103,7 @@ Status DatasetTree::Discover() {
       std::to_string(searched) + (searched == 1 ? " directory" : " directories");
   if (!pending.empty()) {
     LogWarning(store_->Describe("") + ": no dataset in the first " + directories +
-               "; others are searched when they are looked up");
+               "; others are searched when they are opened");
     return {};
   }
   return Fail(ErrorCode::kNotFound,
@@ -218,8 +219,8 @@ DatasetTree::ContributionPtr DatasetTree::PutExamined(const std::string& path,
   if (known && !known->has_fault() && contribution->has_fault()) {
     // A writer that writes in place shows half a document for a moment.
     warnings_.Warn(path, contribution->found.front().fault->message +
-                             (known->found.empty() ? "; it is passed through as it is"
-                                                   : "; keeping the metadata from before"));
+                             (known->found.empty() ? "; the directory is shown as it is stored"
+                                                   : "; the earlier metadata stay in use"));
     return known;
   }
   warnings_.Over(path);
@@ -311,7 +312,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     if (!directory) {
       return Fail(ErrorCode::kPermissionDenied,
                   sharded.json_path + ": the directory " + sharded.directory +
-                      " leaves the mounted source; mount a directory that holds both");
+                      " is outside the mounted source; mount a directory that holds both");
     }
     layouts.push_back(WriteJson(sharded.layout, 0));
     const std::string stored = StoredDirectory(*directory);

@@ -181,7 +181,7 @@ const ChunkLocator& DetectedLocator::Chosen() const {
   if (!rule) {
     throw CallFailed(std::move(rule).error().Annotate(
         store_->Describe(shards_->directory()) +
-        ": looking for the rule of its chunk ids, which morton= may name"));
+        ": detecting the Morton rule of its chunk ids, which morton= can set"));
   }
   if (!*rule) return *locators_.standard;
   const bool is_legacy = *rule == MortonRule::kLegacy;

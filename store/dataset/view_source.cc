@@ -119,7 +119,7 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
     if (!directory) {
       return At("info", Error{ErrorCode::kPermissionDenied, "scales[" + std::to_string(i) +
                                                                 "]: the directory " + key +
-                                                                " leaves the mounted source"});
+                                                                " is outside the mounted source"});
     }
     level.directory = *directory;
     for (ShardedDirectory& sharded : info->sharded) {

@@ -35,10 +35,10 @@ std::size_t DescriptorBudget(const std::string& source) {
   setrlimit(RLIMIT_NOFILE, &limit);
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinDescriptors;
   if (limit.rlim_cur < kSufficientDescriptors) {
-    LogWarning(source + ": this process may have no more than " + std::to_string(limit.rlim_cur) +
-               " files open (ulimit -n): reading may fail, and what is written may stay in the "
-               "spool; allow it " +
-               std::to_string(kSufficientDescriptors) + " at least");
+    LogWarning(source + ": this process may have only " + std::to_string(limit.rlim_cur) +
+               " files open (ulimit -n): reading may fail, and written chunks may stay in the "
+               "spool; allow at least " +
+               std::to_string(kSufficientDescriptors));
   }
   return std::clamp<std::size_t>(limit.rlim_cur / 2, kMinDescriptors, kMaxDescriptors);
 }

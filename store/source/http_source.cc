@@ -13,7 +13,8 @@ Result<SourceParts> OpenHttpSource(const VolumeOptions& options, const ChangeWat
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();
   parts.advice = [] {
-    return "name the URL of a dataset, since a server cannot be asked what lies below one";
+    return "name the URL of a dataset itself, because a server cannot list the datasets below a "
+           "URL";
   };
   return parts;
 }

@@ -45,10 +45,8 @@ Result<const SourceKind*> FindKind(std::string_view source) {
 }  // namespace
 
 std::string UnlistedAdvice(const std::string& denied, const std::string& scheme) {
-  return "the bucket cannot be listed, so that files that are denied look as if they were "
-         "missing: " +
-         denied + "; name the " + scheme +
-         ":// URL of a dataset, and a credential that may read it";
+  return "the bucket cannot be listed, so files that may not be read look missing: " + denied +
+         "; name the " + scheme + ":// URL of a dataset, and use a credential that may read it";
 }
 
 bool IsUrl(std::string_view source) { return !SchemeOf(source).empty(); }

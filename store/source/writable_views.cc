@@ -16,8 +16,8 @@ Result<std::unique_ptr<ObjectReplacement>> AllViewsReplacer::Begin(const Replace
 Result<std::string> AllViewsFiles::Changed(const std::string& path) const {
   const PathInView split = SplitView(path);
   if (!split.path.empty() && IsBelowView(path)) return std::string(split.path);
-  return tl::unexpected<Error>(Error{
-      ErrorCode::kPermissionDenied, path + ": here are the directories of the views alone", EPERM});
+  return tl::unexpected<Error>(
+      Error{ErrorCode::kPermissionDenied, path + ": this directory holds only the views", EPERM});
 }
 
 Result<std::pair<std::string, std::string>> AllViewsFiles::InOneView(const std::string& from,
@@ -28,7 +28,7 @@ Result<std::pair<std::string, std::string>> AllViewsFiles::InOneView(const std::
     return std::pair(std::move(old_name), std::move(new_name));
   }
   return tl::unexpected<Error>(
-      Error{ErrorCode::kNotSupported, from + ": is moved to another view by copying", EXDEV});
+      Error{ErrorCode::kNotSupported, from + ": cannot be moved to another view; copy it", EXDEV});
 }
 
 Result<std::shared_ptr<File>> AllViewsFiles::Open(const std::string& path, const OpenFlags& flags) {

@@ -205,7 +205,7 @@ Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
     if (size > parts_.max_chunk_bytes || content->size() > parts_.max_chunk_bytes) {
       return Fail(ErrorCode::kResourceExhausted,
                   "a chunk of " + std::to_string(std::max(size, content->size())) +
-                      " bytes is larger than the memory cap allows to decode: raise memory=");
+                      " bytes is too large to decode within the memory cap: raise memory=");
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, ReadWhole(*content, parts_.max_chunk_bytes));
     UNSHARD_ASSIGN_OR_RETURN(*voxels, parts_.array.codec->Decode(stored.span(), shape));

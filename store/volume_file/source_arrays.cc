@@ -121,7 +121,7 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::Locate(const std::strin
       continue;
     }
     if (!*place) continue;
-    if (failed) LogWarning(failed->message + ": not asked where the voxels of " + key + " are");
+    if (failed) LogWarning(failed->message + "; the voxels of " + key + " are located without it");
     return place;
   }
   if (failed) return tl::unexpected<Error>(*std::move(failed));
@@ -189,7 +189,7 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
   const ServedTree served = parts_.datasets->index().ServedIn(key).value_or(ServedTree{});
   if (!served.stored && IsSharded(place.described->source.levels[place.level])) {
     return Fail(ErrorCode::kUnavailable,
-                parts_.store->Describe(key) + ": its chunks are not presented at the moment");
+                parts_.store->Describe(key) + ": its chunks are not available at the moment");
   }
   DecodedChunks::Parts chunks;
   chunks.tree = served.stored;

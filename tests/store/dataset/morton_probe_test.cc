@@ -115,7 +115,7 @@ TEST_F(MortonProbeTest, WhereNoIdCanBeReadNoOtherChunkIsTaken) {
     const auto id = CatchExceptions([&]() -> Result<std::uint64_t> { return IdOf(*tree, kCell); });
     ASSERT_FALSE(id) << *id;
     EXPECT_EQ(id.error().code, ErrorCode::kDataLoss);
-    EXPECT_NE(id.error().message.find("which morton= may name"), std::string::npos)
+    EXPECT_NE(id.error().message.find("which morton= can set"), std::string::npos)
         << id.error().message;
     EXPECT_THROW((void)tree->FileOf({{0, 0, IdBy(MortonRule::kLegacy, kCell)}, ChunkPart::kPlain}),
                  CallFailed);
