@@ -24,7 +24,7 @@ void DropStandardFiles() {
 void Detach(int ready_pipe) {
   setsid();
   if (chdir("/") != 0)
-    LogWarning("/: the daemon cannot change to this directory, and keeps its own busy");
+    LogWarning("/: the daemon cannot change to this directory, so its own directory stays busy");
   const char ready = 1;
   const ssize_t written = write(ready_pipe, &ready, 1);
   close(ready_pipe);

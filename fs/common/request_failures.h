@@ -31,7 +31,8 @@ inline tl::unexpected<Error> IncompleteListing() {
 
 // The bytes of a node can no longer be read: ESTALE, and the failure is reported.
 inline Error StaleNode() {
-  return Error{ErrorCode::kConflict, "this version is gone: the name has another one now", 0};
+  return Error{ErrorCode::kConflict, "this version of the file is gone; open it again by its name",
+               0};
 }
 
 // The limit of common file systems; the kernel passes longer names on.

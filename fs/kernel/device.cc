@@ -213,7 +213,8 @@ void TuneFirstReply(fuse_session* session) {
   device.read = ReadDevice;
   device.splice_send = SpliceToDevice;  // without it libfuse would copy
   if (fuse_session_custom_io(session, &device, fuse_session_fd(session)) != 0) {
-    LogWarning("/dev/fuse: libfuse does not let its replies be watched: requests will be slower");
+    LogWarning(
+        "/dev/fuse: unshard cannot see the replies of this libfuse, so requests will be slower");
   }
 }
 

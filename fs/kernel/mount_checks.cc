@@ -24,14 +24,12 @@ Status ClearMountPoint(const std::string& mount_point) {
   if (!mount || !IsOurs(*mount)) return {};
   switch (HealthOf(*mount).state) {
     case MountHealth::State::kDead:
-      LogWarning(mount_point +
-                 ": the process of the mount that was there is gone; removing that mount");
+      LogWarning(mount_point + ": the process of the mount here is gone; removing that mount");
       return RemoveDeadMount(*mount);
     case MountHealth::State::kSilent:
-      return Fail(ErrorCode::kUnavailable, mount_point + ": the mount of " + mount->source +
-                                               " that is there does not answer; end it first: "
-                                               "unshard umount " +
-                                               mount_point);
+      return Fail(ErrorCode::kUnavailable,
+                  mount_point + ": the mount of " + mount->source +
+                      " on it does not answer; end it first: unshard umount " + mount_point);
     case MountHealth::State::kAnswers:
       break;
   }
@@ -52,8 +50,8 @@ std::optional<std::string> WhyReadOnly(const MountOptions& options) {
   const auto local = WhyLocksAreLocal(options.source);
   if (!local) return std::nullopt;
   return *local +
-         ", so that hosts that write into one shard would undo each other's work; where no other "
-         "host writes there, say so with -o single_writer";
+         ", so hosts that write into the same shard would undo each other's work; if no other host "
+         "writes there, mount with -o single_writer";
 }
 
 Status CheckPassedDevice(const std::string& mount_point, int descriptor) {
@@ -105,7 +103,7 @@ Status CheckMountPoint(const std::string& mount_point) {
   }
   if (!S_ISDIR(info.st_mode)) {
     return Fail(ErrorCode::kInvalidArgument,
-                mount_point + ": is no directory; mount on an existing directory");
+                mount_point + ": is not a directory; mount on an existing directory");
   }
   if (access("/dev/fuse", F_OK) != 0) {
     Error error = FailErrno(errno, "/dev/fuse").value();

@@ -152,8 +152,8 @@ void Drain(VolumeFs& fs) {
   if (const Status drained = writes.Drain(); !drained) {
     const SpoolStatus left = writes.status();
     LogError(DescribeSpooled(left.dirty_chunks, left.dirty_bytes, left.spool) +
-             ", since not everything could be published: " + drained.error().message +
-             "; the next mount of the same source takes them up");
+             ", because not everything could be published: " + drained.error().message +
+             "; the next mount of the same source publishes them");
   }
   RemoveEmptySpools(fs.volume().spools());
 }
@@ -256,8 +256,8 @@ Status ServedMount::MountSession() {
     }
     return Fail(ErrorCode::kPermissionDenied,
                 options_.mount_point +
-                    ": cannot be mounted on, for the reason above; mount on a directory of your "
-                    "own, and with allow_other only where /etc/fuse.conf has user_allow_other");
+                    ": cannot mount here, for the reason above; use a directory of your own, and "
+                    "allow_other only if /etc/fuse.conf has user_allow_other");
   }
   if (context_.passes_through) context_.backing_files.Start(fuse_session_fd(session_.get()));
   TuneFirstReply(session_.get());

@@ -108,7 +108,7 @@ void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
     if (!S_ISREG(mode)) {
       return ReplyError(request, "mknod", parent, name,
                         Error{ErrorCode::kNotSupported,
-                              "special files cannot be made, expected a regular file", EPERM});
+                              "special files cannot be created, only regular files", EPERM});
     }
     const auto ticket = fs.BeginRequest();
     const auto made = fs.MakeFile(parent, name, ThreadOf(request), mode);

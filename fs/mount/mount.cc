@@ -33,8 +33,8 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
                                                                      const std::string& name) {
     if (changes.PushName(parent, name)) return;
     LogWarning(mount_point +
-               ": changes come faster than the kernel takes notifications: names are no longer "
-               "invalidated, and an open of one that has changed takes a second look-up");
+               ": changes come faster than the kernel accepts notifications: names are no longer "
+               "invalidated, and opening a changed file takes a second look-up");
   };
   writing.drop_pages = [&changes](NodeId node) { changes.PushPages(node); };
   writing.await_drop = [&changes](NodeId parent, const std::string& name) {

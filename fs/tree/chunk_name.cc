@@ -70,7 +70,8 @@ Result<Created> ChunkName::Create(const OpenRequest& request) {
     const bool created = std::any_of(writers.begin(), writers.end(),
                                      [](const auto& staged) { return !staged->all_flushed(); });
     if (there || created) {
-      return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": is being written");
+      return FailWith(EEXIST, ErrorCode::kInvalidArgument,
+                      path() + (there ? ": exists" : ": another program is creating this chunk"));
     }
   }
   return CreateChunk(sb, PurposeOf(chunk_), request);
@@ -79,12 +80,14 @@ Result<Created> ChunkName::Create(const OpenRequest& request) {
 Result<Entry> ChunkName::MakeFile(pid_t, mode_t) {
   UNSHARD_RETURN_IF_ERROR(MustBeNew());
   return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                  path() + ": mknod makes an empty file, and no chunk is empty: create it with " +
+                  path() +
+                      ": mknod would create an empty chunk, which is never valid: create it with "
                       "open and O_CREAT, and write it before it is closed");
 }
 
 Result<Entry> ChunkName::MakeDirectory(mode_t) {
-  return Fail(ErrorCode::kInvalidArgument, path() + ": is the name of a chunk");
+  return Fail(ErrorCode::kInvalidArgument,
+              path() + ": this is the name of a chunk, so no directory can have it");
 }
 
 Status ChunkName::Remove() {

@@ -261,10 +261,10 @@ tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of, const Stag
 }
 
 tl::unexpected<Error> BeingWritten() {
-  return FailWith(EBUSY, ErrorCode::kUnavailable,
-                  "is being written, and an open from another pid name space than the mount's, or "
-                  "through /proc/self/fd, cannot be led to the file of its writer: write it with "
-                  "O_TRUNC, or once it is closed");
+  return FailWith(
+      EBUSY, ErrorCode::kUnavailable,
+      "another program is writing this chunk, and an open from another PID namespace or through "
+      "/proc/self/fd cannot join it: replace the chunk (O_TRUNC), or open it once it is closed");
 }
 
 Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,

@@ -81,7 +81,7 @@ Result<Entry> ControlFile::Stat() {
 }
 
 Result<OpenFilePtr> ControlFile::Open(const OpenRequest& request) {
-  if (request.write) return Fail(ErrorCode::kReadOnly, "control files are not written");
+  if (request.write) return Fail(ErrorCode::kReadOnly, "control files are read-only");
   return std::make_unique<OpenContent>(id(), request, text(), nullptr);
 }
 

@@ -87,7 +87,7 @@ Status DocumentName::TakeSource(const SourceName& from, bool replace) {
 
 tl::unexpected<Error> DocumentName::Refuse() const {
   return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                  path() + ": metadata of a sharded dataset stay where they are");
+                  path() + ": metadata of a sharded dataset cannot be moved");
 }
 
 }  // namespace unshard

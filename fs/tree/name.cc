@@ -54,7 +54,7 @@ Status Name::TakeScratch(const ScratchName&, bool) { return Refuse(); }
 
 Status Name::TakeChunk(const ChunkName& from, bool) {
   return FailWith(EXDEV, ErrorCode::kNotSupported,
-                  from.path() + ": a chunk is moved out of its array by copying");
+                  from.path() + ": a chunk cannot be moved out of its array; copy it");
 }
 
 Status Name::TakeSource(const SourceName&, bool) { return Refuse(); }
@@ -65,7 +65,7 @@ Status Name::TakeGridDirectory(const std::string& from) {
 }
 
 Result<Entry> Name::LinkSource(const std::string&) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is no file of the source");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is not a file of the source");
 }
 
 Status Name::LinkScratch(const std::shared_ptr<StagedInode>&) { return Refuse(); }
@@ -84,7 +84,7 @@ Status NoChunkName::TakeChunk(const ChunkName&, bool) { return Refuse(); }
 
 tl::unexpected<Error> NoChunkName::Refuse() const {
   return Fail(ErrorCode::kInvalidArgument,
-              path() + ": is shaped like the name of a chunk, and the grid has no such chunk");
+              path() + ": looks like the name of a chunk, but the grid has no such chunk");
 }
 
 Result<Entry> BrokenName::Lookup(pid_t) {

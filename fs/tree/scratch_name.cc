@@ -124,7 +124,7 @@ Status ScratchName::BecomeBy(
   const ScratchFiles::Found found = Find();
   if (found.directory) {
     return FailWith(EXDEV, ErrorCode::kNotSupported,
-                    to.path() + ": a scratch directory stays among the chunks");
+                    to.path() + ": a scratch directory cannot be moved away from its chunks");
   }
   if (!found.file) return IsGone(*this);
   UNSHARD_RETURN_IF_ERROR(commit(found.file));

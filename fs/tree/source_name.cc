@@ -82,7 +82,7 @@ Result<Entry> SourceName::LookupNothing(const Entry& missing) const {
   const auto view = refused.find(name());
   if (view == refused.end()) return missing;
   return FailWith(ENOENT, ErrorCode::kNotFound,
-                  "this view has nothing of the source: " + view->second.message);
+                  "this view cannot show the source: " + view->second.message);
 }
 
 // A name that is taken for a file can be written while the store is away. A directory must not be
@@ -151,7 +151,7 @@ Status SourceName::RemoveDirectory(pid_t thread) {
 
 Status SourceName::TakeScratch(const ScratchName&, bool) {
   return FailWith(EXDEV, ErrorCode::kNotSupported,
-                  path() + ": scratch files become chunks, or are copied");
+                  path() + ": scratch files can only be renamed onto chunks; copy it");
 }
 
 // The document of a dataset stays as it is, with its inode and its time, unless it embeds copies
@@ -176,8 +176,9 @@ Result<Entry> SourceName::LinkSource(const std::string& existing) {
     UNSHARD_ASSIGN_OR_RETURN(const bool complete, sb.documents->IsComplete(existing, path()));
     if (!complete) {
       return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                      path() + ": embeds copies of sharded arrays, which are stored in another " +
-                          "form: write or rename it");
+                      path() +
+                          ": embeds copies of sharded arrays, which are stored in another form: "
+                          "write it, or rename a file onto it");
     }
   }
   UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
@@ -188,7 +189,7 @@ Result<Entry> SourceName::LinkSource(const std::string& existing) {
 }
 
 Status SourceName::LinkScratch(const std::shared_ptr<StagedInode>&) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is no scratch name");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is not a scratch name");
 }
 
 Status SourceName::BecomeBy(const CommitStaged& commit) const {
@@ -197,7 +198,7 @@ Status SourceName::BecomeBy(const CommitStaged& commit) const {
   if (!file) return IsGone(path());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   if (status.kind != FileStatus::Kind::kFile) {
-    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path() + ": is no file");
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path() + ": is not a file");
   }
   const auto staged = std::make_shared<StagedInode>(
       sb.writes->spool(), StagedInode::Scratch{}, MakeFileContent(file, status.size),

@@ -54,7 +54,7 @@ Status CanHoldFiles(const VolumeParts& parts) {
   if (!taken) return {};
   return Fail(ErrorCode::kInvalidArgument,
               "option files=: " + parts.store->Describe(kFilesDirectory) +
-                  " has the name that the directory of these files would have");
+                  " exists in the source, and the directory of these files needs its name");
 }
 
 std::string FilesDirectory::Path() const { return PathOfFiles(arrays()); }
@@ -150,7 +150,7 @@ PageUse VolumeFileNode::PagesAtOpen() const {
 }
 
 Result<OpenFilePtr> VolumeFileNode::Open(const OpenRequest& request) {
-  if (request.write) return Fail(ErrorCode::kReadOnly, "files of whole arrays are only read");
+  if (request.write) return Fail(ErrorCode::kReadOnly, "files of whole arrays are read-only");
   return std::make_unique<OpenContent>(id(), request, content_, nullptr, PagesAtOpen());
 }
 

@@ -103,7 +103,7 @@ Status ScratchFiles::RemoveDirectory(const std::string& directory, std::string_v
   const Found found = FindLocked(directory, name);
   if (!found) return FailWith(ENOENT, ErrorCode::kNotFound, path + ": is gone");
   if (!found.directory) {
-    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path + ": is no directory");
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path + ": is not a directory");
   }
   if (directories_.contains(path)) {
     return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path + ": is not empty");
@@ -146,7 +146,7 @@ Status ScratchFiles::Rename(const std::string& from, std::string_view name, cons
     return Fail(ErrorCode::kInvalidArgument, new_path + ": is inside " + old_path);
   }
   if (moved.directory && replaced.file) {
-    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, new_path + ": is no directory");
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, new_path + ": is not a directory");
   }
   if (moved.file && replaced.directory) {
     return FailWith(EISDIR, ErrorCode::kInvalidArgument, new_path + ": is a directory");

@@ -197,7 +197,7 @@ void StagedFiles::CommitLast(StagedInode& staged, const ChunkId& id) noexcept {
     if (staged.dirty() && UnpackGridNode(staged.node())) parts_.written.LeaveArithmeticNode(id);
     if (committed) return {};
     Error error = committed.error();
-    error.message += "; what was there before stays";
+    error.message += "; the previous version stays";
     parts_.report(PathOf(staged), error);
     return {};
   });

@@ -68,7 +68,7 @@ REFUSED = {
                             "make this directory"),
     "file as mount point": ("mount SOURCE SOURCE/info -o ro", 1, "SOURCE/info", "source",
                             "mount it on a directory outside"),
-    "another file as mount point": ("mount SOURCE WORK/file -o ro", 1, "WORK/file", "is no directory",
+    "another file as mount point": ("mount SOURCE WORK/file -o ro", 1, "WORK/file", "is not a directory",
                                     "mount on an existing directory"),
     "mount point in the source": ("mount SOURCE SOURCE/below", 1, "SOURCE/below",
                                   "is inside the source", "mount it on a directory outside"),

@@ -417,7 +417,7 @@ TEST_F(WritableVolume, AFailureAtTheReleaseNamesWhatTheFileWasToBecome) {
   fs_->Release(*std::move(chunk));
   const std::string errors = fs_->superblock().errors.Text();
   EXPECT_NE(errors.find("release /3 EINVAL"), std::string::npos) << errors;
-  EXPECT_NE(errors.find("expected exactly 1 bytes, found 8; what was there before stays"),
+  EXPECT_NE(errors.find("expected exactly 1 bytes, found 8; the previous version stays"),
             std::string::npos)
       << errors;
 }
