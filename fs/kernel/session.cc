@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -36,6 +37,7 @@
 #include "fs/kernel/ring_queues.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mount_status.h"
+#include "store/local/network_file_system.h"
 #include "store/object/catch_exceptions.h"
 #include "store/object/deadline.h"
 #include "store/object/log.h"
@@ -43,10 +45,11 @@
 namespace unshard {
 namespace {
 
-// A directory may be of a network file system, and views decode on all processors.
+// The most threads that serve requests; they are started as requests come. Views decode on all
+// processors.
 constexpr unsigned kThreads = 64;
 // Each request that reads waits for the server, and no program that reads should wait for others.
-constexpr unsigned kRemoteThreads = 256;
+constexpr unsigned kThreadsOfServers = 256;
 constexpr std::size_t kLargestBuffer = std::size_t{4} << 20;
 
 class SessionNotifier final : public KernelNotifier {
@@ -170,9 +173,9 @@ Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardia
   return guardian.Watch(*mount, when_alone);
 }
 
-// The most threads that serve requests; they are started as requests come.
-unsigned ThreadsFor(const FuseContext& context) {
-  return context.is_remote ? kRemoteThreads : kThreads;
+// Whether a request may wait for long: a server has the source, behind a URL or a directory.
+bool WaitsForServer(const FuseContext& context) {
+  return context.is_remote || IsNetworkFileSystem(context.source.get());
 }
 
 Status Loop(fuse_session* session, const std::string& mount_point, unsigned threads) {
@@ -238,10 +241,12 @@ Status ServedMount::OpenSource() {
     WarnOfUnpublished(options_);
   }
   context_.fs = fs_.get();
-  context_.threads = ThreadsFor(context_);
+  const bool waits = WaitsForServer(context_);
+  context_.threads =
+      waits ? kThreadsOfServers : std::max(kThreads, std::thread::hardware_concurrency());
   context_.passes_through = fs_->writable() && geteuid() == 0;
-  // A request of a remote mount may wait for long, and one behind it in its queue with it.
-  context_.wants_rings = !context_.is_remote && !options_.no_io_uring;
+  // Behind a request that waits another one in its queue would wait with it.
+  context_.wants_rings = !waits && !options_.no_io_uring;
   return {};
 }
 

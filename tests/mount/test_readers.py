@@ -3,14 +3,18 @@
 import errno
 import json
 import os
+import pathlib
+import signal
 import subprocess
 
 import numpy as np
 import pytest
 
-from mount_data import refused
+from mount_data import ZarrTree, refused
+from mounting import daemon_of, freeze, wait_until
 
 
+SECONDS = 20
 CLOUDVOLUME_SUFFIXES = ("", ".gz", ".br", ".zstd", ".xz", ".bz2")
 
 
@@ -205,3 +209,25 @@ def test_the_sample_reads_the_same_through_the_mount_as_from_its_shards(
             np.testing.assert_array_equal(one.read().result(), two.read().result())
             compared += 1
     assert compared >= 2
+
+
+def test_a_hundred_readers_wait_for_a_network_file_system_at_once(mount, work):
+    """As of NFS or Lustre: here it is FUSE, and its daemon does not answer."""
+    source, readers = ZarrTree(work / "tree").path, []
+    for number in range(100):
+        (source / f"note{number}").write_text("a note")
+    below = mount(source, "ro")
+    shown = mount(below.path, "ro")
+    server = daemon_of(below)
+    freeze(server)
+    try:
+        readers = [subprocess.Popen(["cat", str(shown.path / f"note{number}")], stdout=subprocess.PIPE)
+                   for number in range(100)]
+        threads = pathlib.Path(f"/proc/{daemon_of(shown)}/task")
+        assert wait_until(lambda: len(list(threads.iterdir())) > len(readers), SECONDS)
+        # Nobody who waits keeps others from what needs no server.
+        assert shown.status()["read_only"]
+    finally:
+        os.kill(server, signal.SIGCONT)
+        read = [reader.communicate(timeout=SECONDS)[0] for reader in readers]
+    assert read == [b"a note"] * 100
