@@ -138,7 +138,7 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
   }
   for (const ChunkChange& change : changes) {
     superblock_.counters.shards_changed.fetch_add(1, std::memory_order_relaxed);
-    if (superblock_.writable()) {
+    if (superblock_.writable() && change.replaced) {
       superblock_.writes->ShardReplaced({tree->stored_ordinal(), change.shard});
     }
     AnnounceChange(tree, change);

@@ -63,13 +63,14 @@ struct ObjectRange {
   ByteRange range;
 };
 
-// Another process has changed an object that holds chunks.
+// Another process has changed an object that holds chunks, or its generation has another number.
 struct ChunkChange {
   std::uint64_t shard = 0;
   // All generations whose chunks may have been presented since the last change, and the new one.
   std::vector<ChunkGeneration> generations;
   bool complete = true;       // false: there may have been others
   bool came_or_went = false;  // it was created or removed
+  bool replaced = true;       // false: it is the same version of the object
 };
 struct ChunkChanges {
   std::vector<ChunkChange> changes;

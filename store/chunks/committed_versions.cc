@@ -1,5 +1,6 @@
 #include "store/chunks/committed_versions.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace unshard {
@@ -372,25 +373,53 @@ CommittedVersions::Withdrawn CommittedVersions::Withdraw(
 
 bool CommittedVersions::ForgetPublished(const DirtyShard& at) {
   const std::lock_guard lock(mutex_);
+  return ForgetUpTo(at, ~std::uint64_t{0});
+}
+
+void CommittedVersions::ForgetOldest(const DirtyShard& at, std::size_t count) {
+  std::vector<std::uint64_t> numbers;
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(at);
+  if (found == shards_.end()) return;
+  for (const auto& [place, version] : found->second.versions) {
+    if (!version->spooled) numbers.push_back(version->number);
+  }
+  std::uint64_t number = 0;
+  if (!numbers.empty()) {
+    const auto index = std::clamp(count, std::size_t{1}, numbers.size()) - 1;
+    const auto last = numbers.begin() + static_cast<std::ptrdiff_t>(index);
+    std::nth_element(numbers.begin(), last, numbers.end());
+    number = *last;
+  }
+  ForgetUpTo(at, number);
+}
+
+bool CommittedVersions::ForgetUpTo(const DirtyShard& at, std::uint64_t number) {
   const auto found = shards_.find(at);
   if (found == shards_.end()) return false;
   Shard& shard = found->second;
-  const std::size_t forgotten = std::erase_if(shard.versions, [](const auto& item) {
-    if (item.second->spooled) return false;
-    item.second->superseded = true;
-    return true;
+  bool is_left = false;
+  const std::size_t forgotten = std::erase_if(shard.versions, [&](const auto& item) {
+    WrittenVersion& version = *item.second;
+    if (version.spooled) return false;
+    is_left |= version.number > number;
+    version.superseded |= version.number <= number;
+    return version.number <= number;
   });
   published_ -= forgotten;
-  if (shard.listed) recent_.erase(shard.recent);
-  shard.listed = false;
+  if (shard.listed && !is_left) {
+    recent_.erase(shard.recent);
+    shard.listed = false;
+  }
   if (shard.versions.empty()) shards_.erase(found);
   return forgotten != 0;
 }
 
-std::optional<DirtyShard> CommittedVersions::Oldest(std::size_t max_published) const {
+std::optional<CommittedVersions::Excess> CommittedVersions::Oldest(
+    std::size_t max_published) const {
   const std::lock_guard lock(mutex_);
   if (published_ <= max_published || recent_.empty()) return std::nullopt;
-  return recent_.front();
+  return Excess{recent_.front(), published_ - max_published};
 }
 
 std::vector<UnpublishedChunks::Difference> CommittedVersions::InPage(std::uint32_t tree,

@@ -184,8 +184,14 @@ class CommittedVersions final : public UnpublishedChunks {
   // whether there were any.
   bool ForgetPublished(const DirtyShard& shard);
   // The shard that was published least recently, where more than `max_published` published versions
-  // are known: its versions are to be forgotten.
-  std::optional<DirtyShard> Oldest(std::size_t max_published) const;
+  // are known, and how many more.
+  struct Excess {
+    DirtyShard shard;
+    std::size_t versions = 0;
+  };
+  std::optional<Excess> Oldest(std::size_t max_published) const;
+  // Forgets so many of the published versions of a shard, those that were committed first.
+  void ForgetOldest(const DirtyShard& shard, std::size_t count);
 
   // For listings.
   [[nodiscard]] bool empty() const override;
@@ -237,6 +243,8 @@ class CommittedVersions final : public UnpublishedChunks {
   // Our publish has left the chunks of all versions but its own as they were.
   void FollowPublish(const std::vector<WrittenVersionPtr>& versions,
                      const ShardSet::OwnPublish& own);
+  // Forgets the published versions up to that number. Returns whether there were any.
+  bool ForgetUpTo(const DirtyShard& at, std::uint64_t number);
   void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard) noexcept;
 
   mutable std::mutex mutex_;

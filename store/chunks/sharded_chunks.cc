@@ -4,6 +4,13 @@
 #include "store/object/key.h"
 
 namespace unshard {
+namespace {
+
+bool IsSameVersion(const ShardGeneration& a, const ShardGeneration& b) {
+  return a.object && b.object && a.object->info().generation == b.object->info().generation;
+}
+
+}  // namespace
 
 ChunkGeneration GenerationOf(const ShardGenerationPtr& generation) {
   if (!generation) return {};
@@ -90,6 +97,7 @@ ChunkChanges ShardedChunks::Invalidate(const std::string& key) {
     ChunkChange one{change.shard, {}, change.before && change.after, false};
     one.came_or_went =
         (change.before && change.before->object) != (change.after && change.after->object);
+    one.replaced = !change.before || !change.after || !IsSameVersion(*change.before, *change.after);
     for (const ShardGenerationPtr& generation : change.between) {
       one.generations.push_back(GenerationOf(generation));
     }

@@ -16,9 +16,6 @@ namespace {
 using Done = PublishQueue::Done;
 using Versions = std::vector<WrittenVersionPtr>;
 
-// Published versions whose times and inode numbers are remembered.
-constexpr std::size_t kRememberedVersions = std::size_t{1} << 17;
-
 // A key of a tree in the source, without the view that it begins with.
 std::string InSource(const ShardPublishing::Parts& parts, const std::string& key) {
   return parts.root.empty() ? key : std::string(SplitView(key).path);
@@ -329,10 +326,13 @@ Result<Done> ShardPublishing::Publish(const DirtyShard& shard) {
 }
 
 void ShardPublishing::ForgetOldPublishes() {
-  while (const auto oldest = parts_.written->Oldest(kRememberedVersions)) {
-    parts_.written->ForgetPublished(*oldest);
-    const auto tree = parts_.datasets->TreeAt(static_cast<std::uint32_t>(oldest->tree));
-    if (tree) Renew(parts_, *tree, oldest->shard);
+  while (const auto oldest = parts_.written->Oldest(parts_.remembered)) {
+    const DirtyShard& at = oldest->shard;
+    const auto tree = parts_.datasets->TreeAt(static_cast<std::uint32_t>(at.tree));
+    // Before: where a version is forgotten a look-up must not lead to pages of older bytes.
+    if (tree) Renew(parts_, *tree, at.shard);
+    // More than are too many: a renewed shard costs the kernel all names in it.
+    parts_.written->ForgetOldest(at, oldest->versions + parts_.remembered / 8);
   }
 }
 

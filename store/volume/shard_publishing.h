@@ -47,6 +47,8 @@ class ShardPublishing {
     // Chunks that another process has changed are quarantined; else they are replaced.
     bool strict = false;
     std::string root = {};  // CommittedTo::root
+    // Published versions whose times and inode numbers are remembered; then the oldest go.
+    std::size_t remembered = std::size_t{1} << 17;
   };
   struct Counters {
     std::atomic<std::uint64_t> bytes_published{0};

@@ -48,9 +48,17 @@ WritingParts::Parts::Parts(const WritingParts& test, std::unique_ptr<Spool> open
       committer(spool, written, datasets->index(), checks, current, versions,
                 ChunkCommitter::Replaced::kRead),
       attempts(std::make_shared<AttemptRecords>(test.replacer_)),
-      publishing({test.replacer_, datasets, written, &versions, &current,
-                  [this](const std::string& key) { renewed.push_back(key); }, test.limits_,
-                  attempts, test.strict_}) {}
+      publishing({test.replacer_,
+                  datasets,
+                  written,
+                  &versions,
+                  &current,
+                  [this](const std::string& key) { renewed.push_back(key); },
+                  test.limits_,
+                  attempts,
+                  test.strict_,
+                  {},
+                  test.remembered_}) {}
 
 WritingParts::WritingParts() {
   memory_->Put("a/zarr.json", Array().document);

@@ -80,6 +80,7 @@ class WritingParts : public testing::Test {
   // Used by the next Restart().
   PublisherOptions limits_;
   bool strict_ = false;
+  std::size_t remembered_ = 1000;  // published versions
   std::unique_ptr<Parts> parts_;
 
  private:

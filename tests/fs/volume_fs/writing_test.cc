@@ -492,6 +492,22 @@ TEST_F(WritableVolume, EverybodyIsToldOfWhatOthersPutInItsPlace) {
   EXPECT_EQ(Text(Open(Find("0"))), "y");
 }
 
+// As where too many versions were published to remember all of them.
+TEST_F(WritableVolume, WhatIsRememberedOutlivesANewGenerationNumber) {
+  Put("0", "x");
+  ASSERT_TRUE(fs_->FlushAll());
+  ASSERT_TRUE(fs_->SetAttributes(Find("0"), nullptr, {{}, timespec{1500000000, 0}, {}}, 0));
+  const auto tree = fs_->volume().parts().datasets->Find("")->trees.front();
+  ShardedOf(*tree).shards().Renew(0);
+  CountingNotifier notifier;
+  fs_->Refresh({"0", false}, notifier);
+  EXPECT_EQ(notifier.names, (std::set<std::string>{"0", "1"}));
+  const auto entry = fs_->Lookup(kRootNode, "0");
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry->attributes.modified.tv_sec, 1500000000);
+  EXPECT_EQ(Text(Open(entry->node)), "x");
+}
+
 TEST_F(WritableVolume, ChunksAreOverwrittenOneAfterTheOtherAtTheNodesThatAreLookedUp) {
   Put("0", "x");
   for (const char* text : {"p", "q", "r"}) {

@@ -50,6 +50,27 @@ TEST_F(ShardPublishingTest, APublishMovesAllThatIsInTheSpoolIntoTheShard) {
   EXPECT_EQ(publishing().counters().conflicts, 0u);
 }
 
+TEST_F(ShardPublishingTest, OfTooManyPublishedVersionsTheOldestAreForgotten) {
+  remembered_ = 3;
+  Restart();
+  const auto remembered = [&] {
+    std::string names;
+    for (const char* name : {"a/0", "a/1", "a/2", "a/3", "a/4", "a/5"}) {
+      const ChunkInTree chunk = Chunk(name);
+      if (parts_->written->Find(ChunkId::Of(*chunk.tree, chunk.chunk))) names += name[2];
+    }
+    return names;
+  };
+  for (const char* name : {"a/1", "a/3", "a/0", "a/2"}) ASSERT_TRUE(Commit(name, "x"));
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(remembered(), "023");
+  EXPECT_EQ(parts_->renewed, std::vector<std::string>{"a/0"});
+  ASSERT_TRUE(Commit("a/4", "x") && Commit("a/5", "x"));
+  ASSERT_TRUE(Publish("a/4"));
+  EXPECT_EQ(remembered(), "245") << "of the shard that was published least recently";
+  EXPECT_EQ(Current("a/0") + Current("a/1") + Current("a/3"), "xxx");
+}
+
 TEST_F(ShardPublishingTest, AShardWithoutVersionsIsLeftAlone) {
   store_->Reset();
   const auto done = publishing().Publish({Chunk("a/0").tree->ordinal(), 0});
