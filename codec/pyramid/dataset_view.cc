@@ -101,9 +101,10 @@ PyramidGeometry MapGeometry(const PyramidGeometry& geometry, const AxisMap& axes
   return mapped;
 }
 
+constexpr std::string_view kNoUnits = "no units: a voxel counts as 1 nm wide";
+
 // The numbers of a precomputed volume are nanometres.
-Status CheckUnits(const SourceDataset& dataset, const PyramidGeometry& geometry,
-                  std::vector<std::string>& warnings) {
+Status CheckUnits(const PyramidGeometry& geometry, std::vector<std::string>& warnings) {
   bool guessed = false;
   for (const PyramidAxis& axis : geometry.axes) {
     if (axis.kind != PyramidAxis::Kind::kSpace && axis.kind != PyramidAxis::Kind::kOther) continue;
@@ -112,13 +113,7 @@ Status CheckUnits(const SourceDataset& dataset, const PyramidGeometry& geometry,
     return Fail(ErrorCode::kNotSupported, "the unit " + axis.unit + " of the axis " + axis.name +
                                               " is not a length, which a precomputed volume needs");
   }
-  if (!guessed) return {};
-  warnings.push_back("no units: a voxel is taken to be 1 nm wide");
-  if (dataset.kind == Kind::kArray && IsZarr(dataset.dialect)) {
-    warnings.back() +=
-        "; if this array is a level of an OME-Zarr image, open the group above it, which has the "
-        "scale";
-  }
+  if (guessed) warnings.emplace_back(kNoUnits);
   return {};
 }
 
@@ -275,7 +270,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
   UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry geometry, GeometryFor(dataset, to));
   presented.warnings = geometry.warnings;
   if (to == ArrayDialect::kPrecomputed) {
-    UNSHARD_RETURN_IF_ERROR(CheckUnits(dataset, geometry, presented.warnings));
+    UNSHARD_RETURN_IF_ERROR(CheckUnits(geometry, presented.warnings));
   }
   std::vector<PresentedArray> arrays;
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
@@ -304,6 +299,18 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
   UNSHARD_RETURN_IF_ERROR(AddPyramid(dataset, mapped, to, presented));
   QuoteBareNumbers(presented);
   return presented;
+}
+
+std::string WithWayOut(std::string warning, const SourceDataset& dataset, const std::string& source,
+                       const std::string& command, const std::string& arguments) {
+  const std::size_t slash = source.rfind('/');
+  const bool is_below = slash != std::string::npos && slash > 0 && source[slash - 1] != '/';
+  const bool may_be_level = dataset.kind == Kind::kArray && IsZarr(dataset.dialect) && is_below;
+  if (warning != kNoUnits || !may_be_level) return warning;
+  return warning +
+         "; if this array is a level of an OME-Zarr image, the group above it has the scale: "
+         "`unshard " +
+         command + ' ' + source.substr(0, slash) + ' ' + arguments + '`';
 }
 
 Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset) {

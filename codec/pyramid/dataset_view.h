@@ -29,6 +29,11 @@ struct PresentedDataset {
 // format cannot express the dataset, and with kDataLoss where its metadata are damaged.
 Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
                                         const ViewOptions& options);
+// A warning about a dataset that is all of a source, which messages name `source`. That of an array
+// without units names a command on the group above, which has the scale where the array is a level
+// of OME-Zarr: "unshard COMMAND ABOVE ARGUMENTS".
+std::string WithWayOut(std::string warning, const SourceDataset& dataset, const std::string& source,
+                       const std::string& command, const std::string& arguments);
 // The dataset in its own format and at its own paths, without shards and compression.
 Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset);
 // The same with the encoding of the source: only without shards.

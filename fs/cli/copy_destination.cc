@@ -91,7 +91,8 @@ Result<std::vector<NewDocument>> DocumentsOfDestination(const CreateCommand& cre
                                                         const std::set<std::string>& excluded) {
   UNSHARD_ASSIGN_OR_RETURN(std::vector<NewDocument> documents,
                            source.is_single()
-                               ? DocumentsFor(create, source.datasets().front().source.dataset)
+                               ? DocumentsFor(create, source.datasets().front().source.dataset, "",
+                                              source.store()->Describe(""))
                                : DocumentsForGroup(create, source));
   std::set<std::string> left_out = excluded;
   for (const SkippedMember& skipped : source.members().skipped) left_out.insert(skipped.path);

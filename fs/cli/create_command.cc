@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codec/json/writer.h"
+#include "codec/pyramid/dataset_view.h"
 #include "codec/schema/copied_documents.h"
 #include "codec/schema/new_dataset.h"
 #include "fs/cli/copy_destination.h"
@@ -137,8 +138,8 @@ Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command
 }
 
 Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
-                                              const SourceDataset& source,
-                                              const std::string& path) {
+                                              const SourceDataset& source, const std::string& path,
+                                              const std::string& shown) {
   if (!command.like.empty() || command.format.empty()) return DescribedDocuments(command);
   UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
   CreateCommand sized = command;
@@ -153,8 +154,10 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
   const auto made =
       DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt, &warnings);
   if (!made) return InWordsOfOptions(command, made.error());
-  for (const std::string& warning : warnings) {
+  for (std::string& warning : warnings) {
     const std::string made_at = ShownSource(command.destination);
+    warning =
+        WithWayOut(std::move(warning), source, shown, "copy", "DEST --format " + command.format);
     LogWarning((path.empty() ? made_at : JoinPath(made_at, path)) + ": " + warning);
   }
   return TextsOf(*made);

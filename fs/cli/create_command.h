@@ -18,11 +18,12 @@ bool DescribesNewDataset(const CreateCommand& command);
 Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command);
 
 // The same, where the arguments say nothing of shape and data type: those are of `source`, as are
-// its levels, names, units, and what else the arguments leave open. `path`: of the source in its
-// group, for lines of the log.
+// its levels, names, units, and what else the arguments leave open. For lines of the log: `path`,
+// of the source in its group, and `shown`, how messages name a source that has no other dataset.
 Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
                                               const SourceDataset& source,
-                                              const std::string& path = "");
+                                              const std::string& path = "",
+                                              const std::string& shown = "");
 
 // The same for all datasets of a group, each at its path, with the attributes of the groups. Those
 // that the format cannot say are left out of `source`. Fails where the arguments say what cannot

@@ -55,7 +55,8 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
                   store_->capabilities(),
                   options.view_options,
                   options.written,
-                  options.lossy} {}
+                  options.lossy,
+                  store_->Describe("")} {}
 
 Status DatasetTree::Discover() {
   UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat("", CallerDeadline()));

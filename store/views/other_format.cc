@@ -47,6 +47,11 @@ Result<Presentation> FormatView::Present(const StoredDataset& dataset,
   if (!dataset.source) return NativeView().Present(dataset, parts);
   UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
                            PresentDataset(*dataset.source, format_, parts.options));
+  for (std::string& warning : presented.warnings) {
+    if (dataset.path != dataset.view_root) break;  // one of several
+    warning = WithWayOut(std::move(warning), *dataset.source, parts.source, "mount",
+                         "MNT -o view=" + std::string(name()));
+  }
   return MakePresentation(dataset, std::move(presented), parts);
 }
 

@@ -58,6 +58,7 @@ struct TreeParts {
   ViewOptions options;
   std::shared_ptr<CommittedVersions> written = nullptr;
   bool lossy = false;
+  std::string source = {};  // as messages name it
 };
 
 // Immutable; thread-safe.
