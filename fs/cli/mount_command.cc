@@ -117,18 +117,10 @@ std::string AbsolutePath(const std::string& path) {
 
 Status NameSource(const std::string& given, VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedSource name, ParseNamedSource(given));
-  if (IsUrl(name.place)) {
-    UNSHARD_RETURN_IF_ERROR(NameUrl(name.place, options));
-  } else {
-    options.source = AbsolutePath(name.place);
-  }
-  if (name.format.empty()) return {};
-  VolumeOptions looked_at = options;
-  looked_at.read_only = true;
-  looked_at.watch = WatchMode::kOff;
-  const auto parts = OpenSource(looked_at, nullptr);
-  if (!parts) return {};  // a destination that is created later, or the command fails by itself
-  return ExpectFormat(*parts->store, name.format, CallerDeadline());
+  options.format = name.format;
+  if (IsUrl(name.place)) return NameUrl(name.place, options);
+  options.source = AbsolutePath(name.place);
+  return {};
 }
 
 std::string ShownSource(const std::string& given) {

@@ -22,9 +22,9 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
 // The absolute form of a path: the daemon leaves the directory that it was started in.
 std::string AbsolutePath(const std::string& path);
 
-// Sets the source of `options` from an argument: the absolute form of a path, or a URL. Fails like
-// ParseNamedSource, where no store has the URL's scheme, and, where the argument names a format,
-// like ExpectFormat.
+// Sets the source of `options` from an argument: the absolute form of a path, or a URL; and the
+// format that the argument names. Fails like ParseNamedSource, and where no store has the URL's
+// scheme.
 Status NameSource(const std::string& given, VolumeOptions& options);
 // The same for messages: a URL without what may be secret.
 std::string ShownSource(const std::string& given);

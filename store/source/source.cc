@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/source/named_source.h"
+
 namespace unshard {
 namespace {
 
@@ -88,7 +90,9 @@ Result<SourceParts> OpenSource(const VolumeOptions& options,
                                const ChangeWatcher::Listener& on_change) {
   UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind,
                            FindKind(options.url.empty() ? options.source : options.url));
-  return kind->open(options, on_change);
+  UNSHARD_ASSIGN_OR_RETURN(SourceParts parts, kind->open(options, on_change));
+  UNSHARD_RETURN_IF_ERROR(ExpectFormat(*parts.store, options.format, CallerDeadline()));
+  return parts;
 }
 
 }  // namespace unshard

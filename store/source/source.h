@@ -61,7 +61,7 @@ UNSHARD_EACH_SOURCE_KIND(UNSHARD_DECLARE_SOURCE_KIND)
 
 // Opens `options.source`, or `options.url` where that is one. `on_change` is notified of changes;
 // without it nothing is watched. Fails with kInvalidArgument, listing the schemes that exist, where
-// the scheme is none of them; else naming what is wrong with the source.
+// the scheme is none of them, and like ExpectFormat; else naming what is wrong with the source.
 Result<SourceParts> OpenSource(const VolumeOptions& options,
                                const ChangeWatcher::Listener& on_change);
 

@@ -22,6 +22,8 @@ struct VolumeOptions {
   std::string source;
   // The URL as it was given, for the store alone: it may hold secrets. "" for a directory.
   std::string url;
+  // What the name of the source says that it is (NamedSource::format); "": nothing.
+  std::string format;
   std::string view = "native";      // one that FindView knows (store/views/views.h), or "all"
   std::string view_codec = "none";  // one that FindViewCodec knows
   // Chunks that are written into a view may be stored in an encoding that loses.

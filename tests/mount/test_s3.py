@@ -203,6 +203,19 @@ def test_credentials_come_from_a_profile(local, s3, work, mount):
     assert (remote.path / "zarr.json").read_bytes()
 
 
+@pytest.mark.parametrize("command", ["schema", "info"])
+def test_a_source_that_names_its_format_is_opened_once(command, s3, run_unshard, work):
+    asked, program = work / "asked", work / "credentials"
+    key = json.dumps({"Version": 1, "AccessKeyId": USER, "SecretAccessKey": SECRET})
+    program.write_text(f"#!/bin/sh\necho >> {asked}\necho '{key}'\n")
+    program.chmod(0o755)
+    (work / "config").write_text(f"[default]\ncredential_process = {program}\n")
+    done = run_unshard(command, f"zarr3://s3://{BUCKET}/data/tree/image", env={
+        **os.environ, "AWS_ENDPOINT_URL": s3.url, "AWS_CONFIG_FILE": str(work / "config")})
+    assert done.returncode == 0, done.stderr
+    assert asked.read_text() == "\n", "each store asks for credentials once"
+
+
 def test_credentials_come_from_cloudvolumes_secrets(s3, work, mount):
     (work / "home" / "secrets").mkdir()
     (work / "home" / "secrets" / f"{BUCKET}-aws-secret.json").write_text(
