@@ -101,7 +101,7 @@ PyramidGeometry MapGeometry(const PyramidGeometry& geometry, const AxisMap& axes
   return mapped;
 }
 
-constexpr std::string_view kNoUnits = "no units: a voxel counts as 1 nm wide";
+constexpr std::string_view kNoUnits = "no units: a voxel is taken to be 1 nm wide";
 
 // The numbers of a precomputed volume are nanometres.
 Status CheckUnits(const PyramidGeometry& geometry, std::vector<std::string>& warnings) {

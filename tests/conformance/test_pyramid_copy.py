@@ -79,11 +79,7 @@ def test_labels_arrays_and_files_go_with_the_image(format, to, copy, work):
     lost, guessed = ("made", 0) if format == "n5" else ("omero", int(format != "precomputed"))
     if to == "precomputed":
         assert lost in said and "not copied" in said and said.count("\n") == 1 + guessed
-<<<<<<< HEAD
-        assert said.count("mask: no units: a voxel is taken to be 1 nm wide") == guessed
-=======
-        assert said.count("mask: no units: a voxel counts as 1 nm wide\n") == guessed
->>>>>>> 933e51f (codec/pyramid: what is said of a lone level is the command that takes its scale)
+        assert said.count("mask: no units: a voxel is taken to be 1 nm wide\n") == guessed
     else:
         assert said == ""
 
