@@ -85,7 +85,7 @@ _unshard_describe() {
       values[--factor]=""
       ;;
     "unshard copy")
-      options="--help --exclude --verify --delete --strict -n --dry-run -q --quiet --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor"
+      options="--help --exclude --verify --delete --replace --strict -n --dry-run -q --quiet --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor"
       arguments=("DIR" "DIR")
       values[--exclude]=""
       values[--format]="precomputed zarr3 zarr2 n5"

@@ -206,6 +206,7 @@ complete -c unshard -n '__unshard_in copy' -s h -l help -d 'Print this help mess
 complete -c unshard -n '__unshard_in copy' -l exclude -d 'Leave out what is at this path below the source, such as labels' -x
 complete -c unshard -n '__unshard_in copy' -l verify -d 'Then read both again, and compare every voxel'
 complete -c unshard -n '__unshard_in copy' -l delete -d 'Remove chunks of DESTINATION that SOURCE lacks'
+complete -c unshard -n '__unshard_in copy' -l replace -d 'Copy also the chunks and files that DESTINATION has already'
 complete -c unshard -n '__unshard_in copy' -l strict -d 'Copy nothing where the format cannot say an array'
 complete -c unshard -n '__unshard_in copy' -s n -l dry-run -d 'Print what would be written, and write nothing'
 complete -c unshard -n '__unshard_in copy' -s q -l quiet -d 'Show no plan and no progress'

@@ -172,6 +172,7 @@ _unshard_copy_arguments() {
     '*--exclude=[Leave out what is at this path below the source, such as labels]:exclude: _unshard_offer'
     '(--verify)--verify[Then read both again, and compare every voxel]'
     '(--delete)--delete[Remove chunks of DESTINATION that SOURCE lacks]'
+    '(--replace)--replace[Copy also the chunks and files that DESTINATION has already]'
     '(--strict)--strict[Copy nothing where the format cannot say an array]'
     '(-n --dry-run)-n[Print what would be written, and write nothing]'
     '(-n --dry-run)--dry-run[Print what would be written, and write nothing]'
