@@ -318,6 +318,9 @@ Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
   UNSHARD_RETURN_IF_ERROR(check("--chunk", command.chunk));
   UNSHARD_RETURN_IF_ERROR(check("--axes", command.axes, "name"));
   if (ShardBytes(command)) return {};
+  // Before their count: "1XB" is no size, rather than one number.
+  for (const std::string& text : command.shard)
+    UNSHARD_RETURN_IF_ERROR(WholeNumber("--shard", text));
   return check("--shard", command.shard);
 }
 
