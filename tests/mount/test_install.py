@@ -32,15 +32,21 @@ def sections(program):
     return set(re.findall(r"\] (\.\S+)", shown))
 
 
-def test_an_installation_is_one_stripped_program_with_its_manual(prefix, unshard_binary):
-    files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
-    assert files == {"bin/unshard", "sbin/mount.unshard", "sbin/mount.fuse.unshard",
-                     "sbin/umount.unshard", "sbin/umount.fuse.unshard",
-                     *(f"share/man/man1/{page.name}" for page in MANUAL),
-                     "share/bash-completion/completions/unshard", "share/zsh/vendor-completions/_unshard",
-                     "share/fish/vendor_completions.d/unshard.fish"}
-    for helper in ("mount.unshard", "mount.fuse.unshard", "umount.unshard", "umount.fuse.unshard"):
+HELPERS = ("mount.unshard", "mount.fuse.unshard", "umount.unshard", "umount.fuse.unshard")
+
+
+def test_an_installation_is_one_stripped_program_with_its_documents(prefix, unshard_binary):
+    files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file() or path.is_symlink()}
+    outside = {name for name in files if not name.startswith(("share/doc/unshard/", "share/man/man1/"))}
+    assert outside == {"bin/unshard", *(f"sbin/{name}" for name in HELPERS),
+                       *(f"share/man/man8/{name}.8" for name in HELPERS),
+                       "share/bash-completion/completions/unshard", "share/zsh/vendor-completions/_unshard",
+                       "share/fish/vendor_completions.d/unshard.fish"}
+    assert {*(f"share/man/man1/{page.name}" for page in MANUAL), "share/doc/unshard/LICENSE", "share/doc/unshard/README.md",
+            "share/doc/unshard/fs/docs/views.md"} <= files
+    for helper in HELPERS:
         assert os.readlink(prefix / "sbin" / helper) == "../bin/unshard"
+        assert (prefix / "share/man/man8" / f"{helper}.8").resolve().parent == prefix / "share/man/man1"
     found = sections(prefix / "bin/unshard")
     assert ".text" in found and ".symtab" not in found
     assert not [name for name in found if name.startswith(".debug")]
@@ -48,6 +54,23 @@ def test_an_installation_is_one_stripped_program_with_its_manual(prefix, unshard
     version = subprocess.run([prefix / "bin/unshard", "--version"], check=True, text=True,
                              capture_output=True, timeout=BOUND).stdout
     assert version.startswith("unshard ")
+
+
+def test_the_manifest_lists_all_that_was_installed(prefix, unshard_binary):
+    manifest = (unshard_binary.parent / "install_manifest.txt").read_text()
+    subprocess.run(["xargs", "rm"], input=manifest, text=True, check=True, timeout=BOUND)
+    assert [path for path in prefix.rglob("*") if not path.is_dir()] == []
+
+
+def test_links_of_installed_documents_lead_to_installed_documents(prefix):
+    """But for those to what only who changes unshard needs."""
+    folder = prefix / "share/doc/unshard"
+    missing = {}
+    for page in folder.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            if ".github/" not in link and not (page.parent / link).exists():
+                missing[f"{page.relative_to(folder)}: {link}"] = None
+    assert list(missing) == []
 
 
 def test_the_version_has_one_place(unshard_binary):
