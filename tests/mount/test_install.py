@@ -41,8 +41,9 @@ def test_an_installation_is_one_stripped_program_with_its_documents(prefix, unsh
     assert outside == {"bin/unshard", *(f"sbin/{name}" for name in HELPERS),
                        *(f"share/man/man8/{name}.8" for name in HELPERS),
                        "share/bash-completion/completions/unshard", "share/zsh/vendor-completions/_unshard",
-                       "share/fish/vendor_completions.d/unshard.fish"}
-    assert {*(f"share/man/man1/{page.name}" for page in MANUAL), "share/doc/unshard/LICENSE", "share/doc/unshard/README.md",
+                       "share/fish/vendor_completions.d/unshard.fish", "lib/systemd/system/unshard@.service"}
+    assert {*(f"share/man/man1/{page.name}" for page in MANUAL), "share/doc/unshard/LICENSE",
+            "share/doc/unshard/README.md",
             "share/doc/unshard/fs/docs/views.md"} <= files
     for helper in HELPERS:
         assert os.readlink(prefix / "sbin" / helper) == "../bin/unshard"
