@@ -5,14 +5,18 @@ import contextlib
 import ctypes
 import errno
 import os
+import pathlib
+import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
 from mount_data import VersionedVolume
 from mounting import mounted_at, wait_until
 
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "packaging/container/kubernetes.md"
 BOUND = 120
 NOBODY = 65534
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -128,6 +132,18 @@ def test_a_killed_daemon_keeps_what_was_closed(passed):
     subprocess.run([mount.binary, "spool", "publish", "--spool", mount.spool, mount.source.path], check=True,
                    timeout=BOUND)
     assert mount.published(5, 2)
+
+
+def test_the_program_in_the_document_mounts(passed):
+    """packaging/container/kubernetes.md has the whole of it in a few lines of Python."""
+    mount = passed()
+    LIBC.umount2(bytes(mount.point), 2)
+    program, = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    program = program.replace("/data/h01", str(mount.source.path)).replace("/mnt/h01", str(mount.point))
+    path = f"{mount.binary.parent}:{os.environ['PATH']}"
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PATH": path}, timeout=BOUND)
+    assert (mount.point / mount.source.names[5]).read_bytes() == mount.source.expected(5, 1)
+    subprocess.run([mount.binary, "umount", mount.point], check=True, timeout=BOUND)
 
 
 @pytest.mark.parametrize("descriptor", ["closed", "file"])
