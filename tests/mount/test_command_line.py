@@ -425,7 +425,8 @@ def test_threads_and_descriptors_of_an_idle_mount_are_few(source, mount):
     for name in source.names.values():
         (mounted.path / name).read_bytes()
     place = pathlib.Path(f"/proc/{mounted.process.pid}")
-    assert len(list((place / "task").iterdir())) < 40
+    # On a busy machine a request finds all threads busy more often, up to 64 (kThreads).
+    assert len(list((place / "task").iterdir())) < 64 + 16
     assert len(list((place / "fd").iterdir())) < 30 + len(source.shards)
 
 

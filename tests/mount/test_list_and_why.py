@@ -193,7 +193,7 @@ def test_why_explains_files_that_do_not_exist(view, chunks, work, mount, run_uns
 def test_why_explains_what_a_mount_does_not_let_happen(case, run_unshard):
     refused(errno.EPERM, os.unlink, case.path("zarr.json"))
     what, why, to_do = explained(run_unshard, case.path("zarr.json"))
-    assert "unlink failed with EPERM" in what and "remove these first" in why
+    assert "unlink failed with EPERM" in what and "remove those chunks first" in why
     assert str(case.top) in to_do
 
 
