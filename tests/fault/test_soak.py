@@ -25,7 +25,7 @@ def test_what_a_mount_keeps_does_not_grow_with_what_is_written(work, unshard_bin
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     last = json.loads(done.stdout.splitlines()[-2])
-    assert last["publishes"] > 5 and last["errors"] == 0
+    assert last["publishes"] > 2 and last["errors"] == 0
     assert last["index_cache"] <= 2, "of the present generation, and of one that is read"
     assert last["nodes"] < 3 * CHUNKS
     measured(f"{last['writes']} writes, {last['publishes']} publishes, {last['nodes']} nodes")

@@ -110,7 +110,7 @@ TEST_P(RootDirectoryTest, OpensNothingOnItsOwnMount) {
     ASSERT_FALSE(opened) << key;
     EXPECT_EQ(opened.error().system_errno, ELOOP) << key;
     EXPECT_EQ(opened.error().message.find("/" + key + ": "), 0u) << opened.error().message;
-    EXPECT_NE(opened.error().message.find(" at /proc, "), std::string::npos);
+    EXPECT_NE(opened.error().message.find(" at /proc; "), std::string::npos);
   }
   const auto file = (*root)->OpenBeneath(here + "/folder/file", O_RDONLY);
   EXPECT_TRUE(file && file->valid());
