@@ -182,7 +182,8 @@ TEST_F(SpoolTest, TheCapIsAtMostHalfOfWhatTheDiskHasFree) {
   const auto full = Staged("y")->Write(1, ByteVector(3000));
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().system_errno, ENOSPC);
-  EXPECT_NE(full.error().message.find("bytes, half of the free space of its disk"), std::string::npos)
+  EXPECT_NE(full.error().message.find("bytes, half of the free space of its disk"),
+            std::string::npos)
       << full.error().message;
   EXPECT_EQ(spool_->TimesOverCap(), 0U);
   disk_->Put("another program's", std::string(4000, 'z'));
