@@ -15,14 +15,12 @@ import time
 import pytest
 
 from line_source import Torn
-from mounting import assert_ends, clear_away, guardian_of, kill, mounted_at, wait_until  # noqa: F401
+from mounting import DEAD, assert_ends, clear_away, guardian_of, kill, mounted_at, wait_until  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Before a daemon: in a pid name space of its own the kernel does not tell it which process asks.
 # Killed there, it takes its guardian with it.
 OTHER_PIDS = ("unshare", "--pid", "--fork", "--kill-child")
-# What a call gets whose daemon was killed; the last two over io_uring only.
-DEAD = (errno.ENOTCONN, errno.ECONNABORTED, errno.ECANCELED, errno.EINTR)
 
 
 def flush(mounted):

@@ -14,7 +14,7 @@ import sys
 import pytest
 
 from mount_data import VersionedVolume
-from mounting import mounted_at, wait_until
+from mounting import DEAD, mounted_at, wait_until
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "packaging/container/kubernetes.md"
 BOUND = 120
@@ -127,7 +127,7 @@ def test_a_killed_daemon_keeps_what_was_closed(passed):
         try:
             return not os.listdir(mount.point)
         except OSError as error:
-            return error.errno in (errno.ENOTCONN, errno.ECONNABORTED)
+            return error.errno in DEAD
     assert wait_until(dead, BOUND)
     subprocess.run([mount.binary, "spool", "publish", "--spool", mount.spool, mount.source.path], check=True,
                    timeout=BOUND)
