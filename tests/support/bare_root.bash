@@ -105,15 +105,8 @@ copy_network_settings() {
 # What git tracks, as it stands in the working tree, in /root/unshard.
 copy_checkout() {
   mkdir -p "$root/root/unshard"
-  if [ -e "$source/.git" ]; then
-    git -C "$source" -c safe.directory="$source" ls-files -z |
-      (cd "$source" && while IFS= read -r -d '' file; do
-        [ ! -e "$file" ] || printf '%s\0' "$file"
-      done) | tar -C "$source" --null -T - -cf - | tar -C "$root/root/unshard" --no-same-owner -xf -
-  else
-    tar -C "$source" --exclude='./build*' --exclude=./.cache -cf - . |
-      tar -C "$root/root/unshard" --no-same-owner -xf -
-  fi
+  "$source/packaging/build-deb" --list | tar -C "$source" --null -T - -cf - |
+    tar -C "$root/root/unshard" --no-same-owner -xf -
 }
 
 # in_root SCRIPT: bash runs it in /root/unshard, or in /root where no checkout is.
