@@ -2,6 +2,7 @@
 #
 # UNSHARD_UNIT_TESTS=ON   (for daily work) builds them with the product; each case is a test of its own.
 # UNSHARD_UNIT_TESTS=OFF  (tests/run) leaves them to sanitizers.cmake, which builds them once, with ASan and UBSan.
+option(UNSHARD_UNIT_TESTS "Build the unit tests, and make a test of each of their cases" ON)
 
 # Sources whose helpers are named alike are compiled one by one, also with UNSHARD_UNITY.
 file(GLOB named_alike CONFIGURE_DEPENDS codec/pyramid/*_test.cc)
