@@ -334,16 +334,10 @@ Command AddSchema(CLI::App& app) {
   return {schema, [arguments] { return RunSchema(arguments->source, arguments->array); }};
 }
 
-std::string BetweenBars(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : "|") + std::string(name);
-  return text;
-}
-
 // What describes a dataset that is to be created.
 void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   CLI::Option* format = app.add_option("--format", command.format, "The format of the new dataset")
-                            ->type_name(BetweenBars(FormatNames()));
+                            ->type_name(Joined(FormatNames(), "|"));
   app.add_option("--like", command.like, "The same documents as this dataset has")
       ->type_name(kPlace)
       ->excludes(format);

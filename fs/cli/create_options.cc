@@ -290,11 +290,7 @@ Status CheckOptions(const CreateCommand& command, ArrayDialect format) {
   return {};
 }
 
-std::string CommaList(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
+std::string CommaList(const std::vector<std::string>& words) { return Joined(words, ","); }
 
 // Every list has one item for each dimension of --shape; of a volume the last one may be left out.
 Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
@@ -319,8 +315,9 @@ Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
   UNSHARD_RETURN_IF_ERROR(check("--axes", command.axes, "name"));
   if (ShardBytes(command)) return {};
   // Before their count: "1XB" is no size, rather than one number.
-  for (const std::string& text : command.shard)
+  for (const std::string& text : command.shard) {
     UNSHARD_RETURN_IF_ERROR(WholeNumber("--shard", text));
+  }
   return check("--shard", command.shard);
 }
 

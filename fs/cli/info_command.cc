@@ -116,12 +116,6 @@ JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details
   return object;
 }
 
-std::string Joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
 // "8 x 8 x 40 nm", or with units of their own "0.5 s x 4 um".
 std::string ResolutionText(const std::vector<std::string>& resolution,
                            const std::vector<std::string>& units) {

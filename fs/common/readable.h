@@ -16,6 +16,16 @@ std::string ReadableAge(std::uint64_t milliseconds);
 std::string Replaced(std::string text, std::string_view word, const std::string& by);
 // "1 chunk", "2 chunks".
 std::string Counted(std::uint64_t count, const std::string& noun);
+// "a, b and so on": the words with `between` between them. Words: a range of texts.
+template <class Words>
+std::string Joined(const Words& words, std::string_view between) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += between;
+    text += word;
+  }
+  return text;
+}
 // "; did you mean NAME?" where one of `names` is a likely misspelling of `word`; else "".
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> names);
 

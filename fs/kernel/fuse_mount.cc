@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/core/text.h"
 #include "fs/common/daemon.h"
 #include "fs/common/process_table.h"
 #include "store/local/file_descriptor.h"
@@ -109,11 +109,8 @@ std::string MountPointPath(const std::string& path) {
 std::optional<int> PassedDevice(const std::string& mount_point) {
   constexpr std::string_view kFolder = "/dev/fd/";
   if (!mount_point.starts_with(kFolder)) return std::nullopt;
-  const char* const end = mount_point.data() + mount_point.size();
-  int number = 0;
-  const auto parsed = std::from_chars(mount_point.data() + kFolder.size(), end, number);
-  const bool whole = parsed.ec == std::errc() && parsed.ptr == end && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
+  const auto number = ParseNumber<int>(std::string_view(mount_point).substr(kFolder.size()));
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 MountHealth HealthOf(const MountEntry& mount) {
