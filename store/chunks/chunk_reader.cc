@@ -237,9 +237,7 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
   const CacheKey key = KeyOf(tree, slot, generation);
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
     if (entry.size > max_chunk_bytes_) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  generation->key + ": a stored chunk of " + std::to_string(entry.size) +
-                      " bytes is too large to decode within the memory cap: raise memory=");
+      return TooLargeToDecode(generation->key + ": a stored chunk", entry.size);
     }
     UNSHARD_ASSIGN_OR_RETURN(const ByteGate::Pass reading, RoomToRead(tree, entry.size));
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);

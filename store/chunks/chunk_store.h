@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "codec/core/error.h"
 #include "codec/grid/chunk_names.h"
 #include "codec/shard/chunk_locator.h"
 #include "store/object/deadline.h"
@@ -53,6 +54,14 @@ struct ChunkLocation {
   std::uint64_t id = 0;    // in the object
   std::string generation;  // the tag of the object's generation
 };
+
+// The failure of a chunk that cannot be decoded within memory=. `chunk` names it, as in "a/0: a
+// chunk".
+inline tl::unexpected<Error> TooLargeToDecode(const std::string& chunk, std::uint64_t bytes) {
+  return Fail(ErrorCode::kResourceExhausted,
+              chunk + " of " + std::to_string(bytes) +
+                  " bytes is too large to decode within the memory cap: raise memory=");
+}
 
 // A piece of a file, as bytes or as a slice of an open file.
 using FilePiece = std::variant<Bytes, FileSlice>;

@@ -43,10 +43,7 @@ tl::unexpected<Error> PresentedChunks::InChunk(Error error, const ChunkRef& chun
 
 Status PresentedChunks::FitsInMemory() const {
   if (conversion().voxel_bytes() <= max_chunk_bytes()) return {};
-  return Fail(ErrorCode::kResourceExhausted,
-              stored_tree()->directory() + ": a chunk of " +
-                  std::to_string(conversion().voxel_bytes()) +
-                  " bytes is too large to decode within the memory cap: raise memory=");
+  return TooLargeToDecode(stored_tree()->directory() + ": a chunk", conversion().voxel_bytes());
 }
 
 Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t version,

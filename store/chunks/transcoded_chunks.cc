@@ -191,10 +191,9 @@ Result<Bytes> TranscodedChunks::EncodeAnew(const Version& version, const GridCel
   Result<ByteVector> encoded;
   if (stored) {
     if (stored->size > max_chunk_bytes()) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  JoinPath(stored_tree()->directory(), stored_tree()->Path(version.chunk)) +
-                      ": a stored chunk of " + std::to_string(stored->size) +
-                      " bytes is too large to decode within the memory cap: raise memory=");
+      const std::string path =
+          JoinPath(stored_tree()->directory(), stored_tree()->Path(version.chunk));
+      return TooLargeToDecode(path + ": a stored chunk", stored->size);
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadStored(version, 0, stored->size));
     encoded = conversion().Convert(bytes.span(), cell);

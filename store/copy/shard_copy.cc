@@ -90,12 +90,9 @@ class MakersTurn {
 
 }  // namespace
 
-struct ShardCopy::Present {
-  std::optional<ShardObject> object;  // as it is indexed
-  std::vector<StoredChunk> chunks;    // that are planned as well
-  std::vector<StoredChunk> extra;     // that the source lacks
-  bool missing = true;
-  timespec modified{};
+// `chunks`: only those that are planned as well.
+struct ShardCopy::Present : PresentShard {
+  std::vector<StoredChunk> extra;  // that the source lacks
 };
 
 ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
@@ -107,12 +104,10 @@ Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task, const st
                                                   const ChunkPlan& plan) const {
   UNSHARD_ASSIGN_OR_RETURN(PresentShard read, ReadPresentShard(*parts_.store, parts_.maker->to(),
                                                                task.shard, key, limits_));
-  Present present;
-  present.missing = read.missing;
-  present.modified = read.modified;
-  present.object = std::move(read.object);
+  const std::vector<StoredChunk> stored = std::exchange(read.chunks, {});
+  Present present{std::move(read), {}};
   std::size_t next = 0;
-  for (const StoredChunk& chunk : read.chunks) {
+  for (const StoredChunk& chunk : stored) {
     while (next < plan.made.size() && PlaceOf(plan.made[next].slot) < PlaceOf(chunk)) ++next;
     const bool is_planned =
         next < plan.made.size() && PlaceOf(plan.made[next].slot) == PlaceOf(chunk);

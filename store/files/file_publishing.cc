@@ -199,9 +199,7 @@ tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const W
     if (latest) state.waiting = nullptr;
   });
   if (latest) files_->Withdrawn(key, *file);
-  return Fail(ErrorCode::kConflict,
-              described + ": " + kChangedByOthers +
-                  "; what was written here is quarantined (unshard spool list)");
+  return Fail(ErrorCode::kConflict, described + ": " + kChangedByOthers + kIsQuarantined);
 }
 
 void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk) {
@@ -219,8 +217,7 @@ void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledCh
     attempts_.Forget(key);
   } else if (found && *found == Found::kChanged && !earlier_put) {
     ++counters_.conflicts;
-    LogWarning(spool->Describe(chunk) + ": " + kChangedByOthers +
-               "; what was written here is quarantined (unshard spool list)");
+    LogWarning(spool->Describe(chunk) + ": " + kChangedByOthers + kIsQuarantined);
     if (const Status moved = spool->Quarantine(chunk); !moved) LogError(moved.error().message);
   } else {
     files_->Adopt(file);

@@ -106,6 +106,10 @@ struct SpoolAttempt {
   std::string upload{};
 };
 
+// How a message ends that says of a chunk or file why it was quarantined.
+inline constexpr const char* kIsQuarantined =
+    "; what was written here is quarantined (unshard spool list)";
+
 class Spool;
 
 // A file being written. Its bytes are kept until it is sealed or destroyed. Thread-safe.

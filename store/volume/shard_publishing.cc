@@ -310,8 +310,7 @@ Result<Done> ShardPublish::LeaveRetired() {
   }
   if (quarantined == 0) return Done{0, 0, false};
   return Fail(ErrorCode::kConflict,
-              NamesOf(first, quarantined) + ": " + std::string(kStoredOtherwise) +
-                  "; what was written here is quarantined (unshard spool list)");
+              NamesOf(first, quarantined) + ": " + std::string(kStoredOtherwise) + kIsQuarantined);
 }
 
 }  // namespace

@@ -150,8 +150,7 @@ void SpooledVersions::Discard(const std::vector<Spooled>& spooled) noexcept {
 }
 
 void SpooledVersions::Quarantine(const Spooled& spooled, const std::string& why) {
-  LogWarning(spooled.spool->Describe(spooled.chunk) + ": " + why +
-             "; what was written here is quarantined (unshard spool list)");
+  LogWarning(spooled.spool->Describe(spooled.chunk) + ": " + why + kIsQuarantined);
   const Status moved = spooled.spool->Quarantine(spooled.chunk);
   if (!moved) LogError(moved.error().message);
   ++quarantined_;

@@ -203,9 +203,7 @@ Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
     const std::vector<std::uint64_t> shape = ShapeOf(cell);
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(parts_.array.data_type, shape));
     if (size > parts_.max_chunk_bytes || content->size() > parts_.max_chunk_bytes) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  "a chunk of " + std::to_string(std::max(size, content->size())) +
-                      " bytes is too large to decode within the memory cap: raise memory=");
+      return TooLargeToDecode("a chunk", std::max(size, content->size()));
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, ReadWhole(*content, parts_.max_chunk_bytes));
     UNSHARD_ASSIGN_OR_RETURN(*voxels, parts_.array.codec->Decode(stored.span(), shape));
