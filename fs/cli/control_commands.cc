@@ -94,7 +94,7 @@ int ReportSilent(const MountEntry& mount, const std::vector<pid_t>& servers) {
 bool Answers(const std::string& mount_point) {
   const auto table = ReadMountTable();
   const auto mount = table ? TopMountAt(*table, mount_point) : std::nullopt;
-  if (!mount || !IsOurs(*mount)) return true;  // who asks it finds out
+  if (!mount || !IsOurs(*mount)) return true;  // ReadMountStatus says so
   const MountHealth health = HealthOf(*mount);
   if (health.state != MountHealth::State::kSilent) return true;
   ReportSilent(*mount, health.servers);
@@ -294,8 +294,9 @@ int RunFlush(const std::string& given) {
   const auto after = ReadMountStatus(mount_point);
   const auto write = after ? after->write : before->write;
   if (!flushed) PrintFailure(mount_point, flushed.error(), write);
-  if (write)
+  if (write) {
     ReportScratch(*write, "of the mount will not reach the source, and end with the mount");
+  }
   const bool none_kept = !write || ReportQuarantined(QuarantinedIn(*write), before->source);
   if (flushed) return none_kept ? 0 : 1;
   if (write && write->dirty_chunks != 0) {

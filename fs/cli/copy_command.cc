@@ -254,7 +254,7 @@ Status Copy(const CopyCommand& command, bool& tried) {
 }
 
 // A full disk: what was copied stays, and is found again.
-Error WithWayOut(const CopyCommand& command, Error error) {
+Error WithAdviceOfRoom(const CopyCommand& command, Error error) {
   if (error.system_errno != ENOSPC && error.system_errno != EDQUOT) return error;
   error.message += "; make room, then run the same command again";
   if (!command.replaces) error.message += ": it goes on where it stopped";
@@ -269,7 +269,7 @@ int RunCopy(const CopyCommand& command) {
   bool tried = false;
   const Status copied = Copy(command, tried);
   if (copied) return 0;
-  const int status = ReportFailure(WithWayOut(command, copied.error()));
+  const int status = ReportFailure(WithAdviceOfRoom(command, copied.error()));
   const bool wrong = !tried && copied.error().code == ErrorCode::kInvalidArgument;
   return wrong ? kWrongArguments : status;
 }

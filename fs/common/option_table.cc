@@ -281,7 +281,7 @@ constexpr MountOption kMountOptions[] = {
      "(mode 0700); if it belongs to another user, or others may enter it, it is refused.",
      ApplyText<kDirectory, &O::spool>, "spool", DescribeText<&O::spool>},
     {"spool_size", "BYTES", "4G",
-     "Cap on the bytes in the spool; at most half of what its disk has free.",
+     "Cap on the bytes in the spool; at most half of the free space of its disk.",
      "What the spool holds counts half as free. Beyond a cap writers wait until chunks are "
      "published, and readers do not. Writing fails with ENOSPC only if publishing fails as well, "
      "or the store is unreachable.",
@@ -352,8 +352,8 @@ constexpr MountOption kMountOptions[] = {
      ApplyId<&O::group>, "", nullptr},
     {"umask", "OCTAL", "022",
      "Permissions that files and directories lack: 002 lets the group write.",
-     "By default whoever may enter the mount can read, and the owner can write; but on a writable "
-     "mount files that pass through have their permissions in SRC.",
+     "By default all users who may enter the mount can read, and the owner can write; but on a "
+     "writable mount files that pass through have their permissions in SRC.",
      ApplyMask<&O::umask>, "umask", DescribeMask<&O::umask>},
     {"fmask", "OCTAL", "", "The same for files alone.", "", ApplyMask<&O::file_mask>, "fmask",
      DescribeMask<&O::file_mask>},
@@ -361,7 +361,7 @@ constexpr MountOption kMountOptions[] = {
      "dmask", DescribeMask<&O::directory_mask>},
     {"allow_other", "", "", "Let other users enter the mount; see fuse.conf(5).",
      "The daemon reads and writes for them as the user who mounted, and the permissions of the "
-     "shards in SRC do not count: whoever enters can read the chunks of a shard that has mode 0600 "
+     "shards in SRC do not count: all who enter can read the chunks of a shard that has mode 0600 "
      "there, unless umask=, fmask= or dmask= forbid it.",
      ApplyTrue<&O::allow_other>, "allow_other", DescribeBoolean<&O::allow_other>},
     {"no_io_uring", "", "",

@@ -26,7 +26,7 @@ def test_what_a_mount_keeps_does_not_grow_with_what_is_written(work, unshard_bin
     assert done.returncode == 0, done.stdout + done.stderr
     last = json.loads(done.stdout.splitlines()[-2])
     assert last["publishes"] > 2 and last["errors"] == 0
-    assert last["index_cache"] <= 2, "of the present generation, and of one that is read"
+    assert last["index_cache"] <= 2, "one of the current generation, one of the generation that is being read"
     assert last["nodes"] < 3 * CHUNKS
     measured(f"{last['writes']} writes, {last['publishes']} publishes, {last['nodes']} nodes")
 
