@@ -59,12 +59,11 @@ std::string Explain(DatasetTree& datasets, const std::string& path) {
     for (const auto& tree : overlay ? overlay->trees : std::vector<std::shared_ptr<ChunkTree>>()) {
       const NameKind kind = KindOf(*tree, below);
       if (kind == NameKind::kChunk) {
-        return "this chunk is not stored: readers of the dataset take its voxels as the fill "
-               "value, and a file that is written here becomes the chunk";
+        return "this chunk is not stored: its voxels have the fill value, and writing a file of "
+               "this name creates it";
       }
       if (kind == NameKind::kNoChunk) {
-        return "this is the form of a chunk's name, but the grid has no such chunk: it is outside "
-               "of the array" +
+        return "this looks like the name of a chunk, but the chunk is outside the array" +
                DescriptionOf(datasets, above);
       }
     }

@@ -10,9 +10,9 @@ inline constexpr const char* kProgramExamples =
     "  unshard mount demo /mnt/demo     show it as one file per chunk\n"
     "  unshard list                     see all mounts\n"
     "  unshard why /mnt/demo/8_8_8/x    see why the last request on a file failed\n"
-    "  unshard flush /mnt/demo          wait until what was written is in its shard\n"
-    "  unshard umount /mnt/demo         publish the rest and end it\n"
-    "  unshard spool list               see what mounts have left unpublished\n"
+    "  unshard flush /mnt/demo          wait until written chunks are in their shards\n"
+    "  unshard umount /mnt/demo         publish the rest and unmount\n"
+    "  unshard spool list               see chunks that are not published\n"
     "\n"
     "`unshard help COMMAND` explains a command. Exit status: 0 done, 1 failed or not all\n"
     "done, 2 wrong arguments.";

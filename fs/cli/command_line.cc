@@ -235,7 +235,7 @@ void AddMountPoint(CLI::App& command, std::string& mount_point) {
 
 Command AddUmount(CLI::App& app) {
   const auto mount_point = std::make_shared<std::string>();
-  CLI::App* umount = app.add_subcommand("umount", "Publish what was written and end a mount");
+  CLI::App* umount = app.add_subcommand("umount", "Publish written chunks and unmount");
   umount->footer(kUmountExamples);
   AddMountPoint(*umount, *mount_point);
   return {umount, [mount_point] { return RunUmount(*mount_point); }};
@@ -243,7 +243,8 @@ Command AddUmount(CLI::App& app) {
 
 Command AddFlush(CLI::App& app) {
   const auto mount_point = std::make_shared<std::string>();
-  CLI::App* flush = app.add_subcommand("flush", "Wait until all that was written is in its shard");
+  CLI::App* flush =
+      app.add_subcommand("flush", "Wait until all written chunks are in their shards");
   flush->footer(kFlushExamples);
   AddMountPoint(*flush, *mount_point);
   return {flush, [mount_point] { return RunFlush(*mount_point); }};
@@ -254,40 +255,44 @@ Command AddStatus(CLI::App& app) {
   CLI::App* status = app.add_subcommand("status", "Say what a mount is doing");
   status->footer(kStatusExamples);
   AddMountPoint(*status, command->mount_point);
-  CLI::Option* watch = status->add_flag("--watch", command->watch, "Every second, until stopped");
+  CLI::Option* watch =
+      status->add_flag("--watch", command->watch, "Repeat every second, until stopped");
   status->add_flag("--json", command->json, "One JSON object, for programs")->excludes(watch);
   return {status, [command] { return RunStatus(*command); }};
 }
 
 Command AddSpool(CLI::App& app) {
   const auto command = std::make_shared<SpoolCommand>();
-  CLI::App* spool = app.add_subcommand("spool", "See to what mounts have left unpublished");
+  CLI::App* spool =
+      app.add_subcommand("spool", "Inspect or publish chunks that mounts left in the spool");
   spool->footer(kSpoolExamples);
   spool->require_subcommand(1);
   const auto add = [&](SpoolCommand::Action action, const char* name, const char* description,
                        const char* example) {
     CLI::App* added = spool->add_subcommand(name, description);
     added->footer(std::string("Examples:\n  ") + example);
-    added->add_option("--spool", command->folder, "Folder of spools, as given to mount")
+    added
+        ->add_option("--spool", command->folder,
+                     "Folder of spools, as given to mount with -o spool=")
         ->type_name("DIR");
     added->callback([command, action] { command->action = action; });
     return added;
   };
-  CLI::App* list = add(SpoolCommand::Action::kList, "list", "Every spool and what is in it",
+  CLI::App* list = add(SpoolCommand::Action::kList, "list", "List the spools and their chunks",
                        "unshard spool list -v segmentation");
-  list->add_option("SOURCE", command->source, "Only of this source")->type_name(kPlace);
-  list->add_flag("-v,--verbose", command->verbose, "Every chunk");
-  add(SpoolCommand::Action::kPublish, "publish", "Publish what dead mounts have left",
+  list->add_option("SOURCE", command->source, "Only spools of this source")->type_name(kPlace);
+  list->add_flag("-v,--verbose", command->verbose, "List every chunk");
+  add(SpoolCommand::Action::kPublish, "publish", "Publish the chunks that dead mounts left",
       "unshard spool publish segmentation")
       ->add_option("SOURCE", command->source, "As it was mounted")
       ->type_name(kPlace)
       ->required();
   CLI::App* copy = add(SpoolCommand::Action::kExport, "export", "Copy every chunk to plain files",
                        "unshard spool export saved segmentation");
-  copy->add_option("DIRECTORY", command->directory, "Nothing in it is overwritten")
+  copy->add_option("DIRECTORY", command->directory, "Existing files are not overwritten")
       ->type_name("DIR")
       ->required();
-  copy->add_option("SOURCE", command->source, "Only of this source")->type_name(kPlace);
+  copy->add_option("SOURCE", command->source, "Only spools of this source")->type_name(kPlace);
   CLI::App* drop = add(SpoolCommand::Action::kDrop, "drop", "Remove quarantined chunks for good",
                        "unshard spool drop segmentation 8_8_8/0-64_0-64_0-64");
   drop->add_option("SOURCE", command->source, "As it was mounted")->type_name(kPlace)->required();
@@ -328,7 +333,7 @@ Command AddSchema(CLI::App& app) {
       ->required();
   schema
       ->add_option("ARRAY", arguments->array,
-                   "Path of the array below it, or key of a scale; without it the array at "
+                   "Path of an array below SOURCE, or key of a scale; by default the array at "
                    "SOURCE, or its first scale")
       ->type_name("NAME");
   return {schema, [arguments] { return RunSchema(arguments->source, arguments->array); }};
@@ -338,7 +343,7 @@ Command AddSchema(CLI::App& app) {
 void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   CLI::Option* format = app.add_option("--format", command.format, "The format of the new dataset")
                             ->type_name(Joined(FormatNames(), "|"));
-  app.add_option("--like", command.like, "The same documents as this dataset has")
+  app.add_option("--like", command.like, "Copy the metadata of this dataset")
       ->type_name(kPlace)
       ->excludes(format);
   app.add_option("--schema", command.schema,
@@ -348,29 +353,31 @@ void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* text) {
     app.add_option(name, values, text)->type_name("LIST")->delimiter(',')->allow_extra_args(false);
   };
-  list("--shape", command.shape, "Extents; of a volume x,y,z or x,y,z,channels");
+  list("--shape", command.shape, "Extents; for a volume x,y,z or x,y,z,channels");
   list("--offset", command.offset, "The first voxel of a volume, as in --offset=-8,0,0");
   app.add_option("--dtype", command.dtype, "The data type, such as uint8, uint64 or float32")
       ->type_name(kDataType);
   list("--chunk", command.chunk,
-       "Extents of chunks, or of the inner chunks of shards; 0: chosen, -1: the whole axis");
-  list("--shard", command.shard,
-       "Extents of shards, of a volume the nearest that there are; or about how many bytes of "
-       "voxels one has, as in 1GB or 512MiB, or auto (1GB); without it there are no shards");
+       "Extents of chunks, or of the inner chunks of shards; 0: let unshard choose, -1: the whole "
+       "axis");
+  list(
+      "--shard", command.shard,
+      "Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a "
+      "shard holds, as in 1GB or 512MiB, or auto (1GB); without it there are no shards");
   app.add_option(
          "--codec", command.codec,
-         "raw, gzip, zstd, blosc and others, also with a level, as in zstd:5; of a volume raw, "
+         "raw, gzip, zstd, blosc and others, also with a level, as in zstd:5; for a volume raw, "
          "jpeg, png or compressed_segmentation; or the codec of a schema as JSON")
       ->type_name(kCodecName);
   app.add_option("--fill", command.fill, "The value of absent chunks (Zarr)")->type_name("VALUE");
   list("--axes", command.axes, "Names of the dimensions (Zarr v3, N5)");
   list("--resolution", command.resolution,
-       "Of one voxel along each dimension: nanometres, or with a unit (\"0.5 s\")");
+       "Size of a voxel along each dimension, in nanometres or with a unit (\"0.5 s\")");
   app.add_option("--scales", command.scales,
-                 "This many resolutions of the volume, or levels of a pyramid")
+                 "Number of resolutions of the volume, or of levels of the pyramid")
       ->type_name("N");
   app.add_option("--factor", command.factors,
-                 "How much coarser the next scale is, as in 2,2,1; more of them for further steps; "
+                 "How much coarser the next scale is, as in 2,2,1; repeat it for further scales; "
                  "without it 2 along x, y and z")
       ->type_name("LIST")
       ->allow_extra_args(false);
@@ -395,25 +402,26 @@ Command AddCopy(CLI::App& app) {
       ->type_name(kPlace)
       ->required();
   copy->add_option("DESTINATION", command->create.destination,
-                   "A dataset of the same shape and data type, or where to make one: like "
-                   "SOURCE, or as --format, --schema or --like say")
+                   "A dataset of the same shape and data type, or a place for a new one, which is "
+                   "made like SOURCE or as --format, --schema or --like say")
       ->type_name(kPlace)
       ->required();
-  copy->add_option(
-          "--exclude", command->exclude,
-          "Leave out what is at this path below the source, such as labels; may be repeated")
+  copy->add_option("--exclude", command->exclude,
+                   "Leave out this path below the source, such as labels; may be repeated")
       ->type_name("MEMBER")
       ->allow_extra_args(false);
   copy->add_flag("--verify", command->verify,
-                 "Then read both again, and compare every voxel; alone, where DESTINATION is "
-                 "there, only compare: nothing is written");
-  copy->add_flag("--delete", command->deletes,
-                 "Remove chunks of DESTINATION that SOURCE lacks; else they are kept and counted");
+                 "Afterwards read both again and compare every voxel; on its own, if DESTINATION "
+                 "exists, only compare and write nothing");
+  copy->add_flag(
+      "--delete", command->deletes,
+      "Remove chunks of DESTINATION that SOURCE lacks; otherwise they are kept and counted");
   copy->add_flag("--replace", command->replaces,
                  "Copy also the chunks and files that DESTINATION has already; else they are "
                  "kept, without comparing them");
-  copy->add_flag("--strict", command->strict,
-                 "Copy nothing where the format cannot say an array; else that is left out");
+  copy->add_flag(
+      "--strict", command->strict,
+      "Copy nothing if the format cannot express an array; otherwise that array is left out");
   copy->add_flag("-n,--dry-run", command->dry_run,
                  "Print what would be written, and write nothing");
   copy->add_flag("-q,--quiet", command->quiet, "Show no plan and no progress");
@@ -423,7 +431,7 @@ Command AddCopy(CLI::App& app) {
 
 Command AddList(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* list = app.add_subcommand("list", "All mounts, and what they have not published");
+  CLI::App* list = app.add_subcommand("list", "List all mounts and their unpublished chunks");
   list->footer(kListExamples);
   list->add_flag("--json", *json, "One JSON object, for programs");
   return {list, [json] { return RunList(*json); }};
@@ -433,7 +441,7 @@ Command AddWhy(CLI::App& app) {
   const auto path = std::make_shared<std::string>();
   CLI::App* why = app.add_subcommand("why", "Say why the last request on a path failed");
   why->footer(kWhyExamples);
-  why->add_option("PATH", *path, "A file or directory in a mount; of these what is below, too")
+  why->add_option("PATH", *path, "A path in a mount; for a directory, everything below it too")
       ->type_name("MOUNT|FILE")
       ->required();
   return {why, [path] { return RunWhy(*path); }};
@@ -513,7 +521,7 @@ Command AddHelp(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* help = app.add_subcommand("help", "Explain a command");
   help->footer(kHelpExamples);
-  help->add_option("COMMAND", arguments->words, "One of those that `unshard --help` lists")
+  help->add_option("COMMAND", arguments->words, "A command that `unshard --help` lists")
       ->type_name("COMMAND");
   help->add_flag("--json", arguments->json,
                  "The same as one JSON object, with what each option takes, for programs");

@@ -81,12 +81,14 @@ void PrintFailure(const std::string& mount_point, const Error& error,
 int ReportSilent(const MountEntry& mount, const std::vector<pid_t>& servers) {
   std::cerr << "unshard: " << Printable(mount.mount_point) << ": the mount does not answer, and ";
   if (servers.empty()) {
-    std::cerr << "its process cannot be seen from here; where that is gone, `umount -f` ends it\n";
+    std::cerr << "its process cannot be seen from here; if that process is gone, `umount -f` ends "
+                 "the mount\n";
     return 1;
   }
   std::cerr << (servers.size() == 1 ? "is served by process" : "may be served by processes");
   for (const pid_t server : servers) std::cerr << " " << server;
-  std::cerr << "; try again, or kill that and unmount then: what was closed stays in the spool\n";
+  std::cerr
+      << "; try again, or kill the process and then unmount: closed files stay in the spool\n";
   return 1;
 }
 
@@ -205,7 +207,7 @@ int ReportFailedUnmount(const MountEntry& mount, const Error& error) {
   }
   if (holders.size() > kMostHolders) std::cerr << ", …";
   std::cerr << (holders.size() == 1 ? " uses it" : " use it")
-            << "; end that or leave the directory, then unmount again\n";
+            << "; end the process or leave the directory, then unmount again\n";
   return 1;
 }
 

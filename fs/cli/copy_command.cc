@@ -73,7 +73,7 @@ Status Verify(const CopyCommand& command, DatasetCopy& copy) {
   if (command.quiet) return {};
   std::cout << "verified " << Counted(done.chunks, "chunk") << AndFiles(done.files) << " ("
             << ReadableBytes(done.bytes) << ") in " << took
-            << "; every voxel is that of the source\n";
+            << "; every voxel equals that of the source\n";
   return {};
 }
 

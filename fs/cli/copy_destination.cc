@@ -66,7 +66,7 @@ Status ExpectApart(const VolumeOptions& source, const VolumeOptions& destination
   const std::string from = place(source), to = place(destination);
   if (from.empty() || !IsAtOrBelow(to, from)) return {};
   return Fail(ErrorCode::kInvalidArgument,
-              destination.source + ": lies in the source; name a place outside of it");
+              destination.source + ": lies in the source; name a place outside it");
 }
 
 Result<bool> IsThere(const VolumeOptions& destination, const OpenedDataset& source) {

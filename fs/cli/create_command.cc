@@ -134,7 +134,7 @@ Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command
   if (command.like.empty()) return NewDocuments(command);
   if (!DescribesDataset(command)) return DocumentsLike(command.like);
   return WrongOption("--like",
-                     "takes everything from the other dataset: leave out the other options");
+                     "copies all metadata of the other dataset: leave out the other options");
 }
 
 Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,

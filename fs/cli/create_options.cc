@@ -217,7 +217,7 @@ Result<JsonValue> ShardElements(const CreateCommand& command, double bytes) {
   const std::uint64_t item = type != nullptr ? type->size : command.item_size;
   if (item == 0) {
     return WrongOption("--shard " + command.shard.front(),
-                       "expected --dtype as well, which says how large a voxel is");
+                       "needs --dtype, which says how large a voxel is");
   }
   const double elements = std::clamp(bytes / static_cast<double>(item), 1.0, 0x1p60);
   return Member("elements_soft_constraint", IntegerNumber(static_cast<std::int64_t>(elements)));
@@ -281,11 +281,11 @@ Status CheckOptions(const CreateCommand& command, ArrayDialect format) {
   }
   if (!command.axes.empty() && format == ArrayDialect::kZarr2 && command.scales < 2) {
     return WrongOption("--axes", name +
-                                     " has no names of dimensions but in a pyramid: leave it out, "
+                                     " has names of dimensions only in a pyramid: leave it out, "
                                      "add --scales, or choose the format zarr3");
   }
   if (!command.factors.empty() && command.scales < 2) {
-    return WrongOption("--factor", "expected --scales as well, of 2 or more");
+    return WrongOption("--factor", "needs --scales of 2 or more");
   }
   return {};
 }

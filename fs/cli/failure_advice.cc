@@ -60,14 +60,15 @@ bool Contains(const std::string& text, std::string_view part) {
 
 std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& source) {
   if (Contains(failure.message, "no such chunk")) {
-    return "`unshard info " + source + "` shows shape and chunks; names that are no chunk's need " +
-           "another form, such as .NAME.tmp";
+    return "`unshard info " + source +
+           "` shows shape and chunks; a file that is not a chunk needs another kind of name, such "
+           "as .NAME.tmp";
   }
   if (failure.operation == "setattr") {
     return "write the whole chunk, or write a new file beside it and rename that onto the chunk";
   }
   return "write the whole chunk as an encoder of this array makes it (`unshard info " + source +
-         "` shows shape, chunks and encoding), then close it; the chunk from before stays";
+         "` shows shape, chunks and encoding), then close it; the previous chunk stays";
 }
 
 std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& source,
@@ -83,7 +84,7 @@ std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& sour
   if (failure.code == ErrorCodeName(ErrorCode::kInternal)) {
     return "report it as a fault of unshard, with " + mount_point + "/.unshard/errors";
   }
-  return "try again; if it stays, look at the disk or network below " + source;
+  return "try again; if it happens again, look at the disk or network below " + source;
 }
 
 bool IsUrl(const std::string& source) { return Contains(source, "://"); }
@@ -98,12 +99,12 @@ constexpr std::array<PlainAdvice, 15> kPlainAdvice = {{
      "make this change in SOURCE, which the mount follows; writing, replacing, renaming "
      "and removing whole chunks works here"},
     {"EACCES",
-     "see who may read and write there with `ls -l` in SOURCE: the mount does it as the "
-     "user of its process"},
+     "check the permissions with `ls -l` in SOURCE: the mount reads and writes as the user of its "
+     "process"},
     {"EROFS", "mount without ro, from a source that its process may write to"},
     {"ESTALE",
-     "open it again by its name: another process has replaced it; of strict mounts `unshard "
-     "spool list -v` shows what was quarantined"},
+     "open it again by its name: another process has replaced it; for strict mounts `unshard spool "
+     "list -v` shows what was quarantined"},
     {"ENOSPC",
      "`unshard status MOUNT` says whether the spool or the disk of SOURCE is full; "
      "`unshard flush MOUNT` makes room in the spool, spool_size= and spool_files= allow more, but "
@@ -112,7 +113,9 @@ constexpr std::array<PlainAdvice, 15> kPlainAdvice = {{
      "make room within the quota of the mount's user, below SOURCE and in the spool that "
      "`unshard status MOUNT` names"},
     {"EXDEV", "copy it and remove the old one, as mv(1) does by itself"},
-    {"EBUSY", "close what uses it, and try again; a dataset itself is moved in SOURCE, unmounted"},
+    {"EBUSY",
+     "close the programs that use it, and try again; to move a dataset, unmount it and move it in "
+     "SOURCE"},
     {"EISDIR", "use the name of a file"},
     {"EEXIST", "choose another name, or remove that one first"},
     {"ENOTEMPTY", "remove what is in it first"},
@@ -155,14 +158,14 @@ bool IsConsequence(const LoggedFailure& later, const LoggedFailure& earlier) {
 std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
                      const std::string& mount_point) {
   if (failure.operation == "flush" && failure.path.starts_with("/.unshard/")) {
-    return "cure the reason above, for example make room on the disk of " + source +
+    return "fix the problem above, for example make room on the disk of " + source +
            ", then run `unshard flush " + mount_point + "`";
   }
   if (failure.errno_name == "EINVAL") return AdviceOnArgument(failure, source);
   if (failure.errno_name == "EIO") return AdviceOnDamage(failure, source, mount_point);
   if (failure.errno_name == "EACCES" && IsUrl(source)) {
-    return "see what the credentials of the mount may do in " + source +
-           "; new ones are taken up without a new mount, but for those of its environment";
+    return "check what the credentials of the mount may do in " + source +
+           "; changed credentials are used without a new mount, except those in its environment";
   }
   for (const PlainAdvice& plain : kPlainAdvice) {
     if (plain.errno_name != failure.errno_name) continue;

@@ -28,12 +28,12 @@ StateWords WordsOf(ListedMount::State state) {
     case ListedMount::State::kDead:
       return {"dead",
               "dead: its process is gone; `unshard umount MOUNT` removes it, and `unshard spool "
-              "list` shows what it has left"};
+              "list` shows its unpublished chunks"};
     case ListedMount::State::kSilent:
       return {"silent",
               "does not answer: its process is stopped, overloaded or waits for its disk"};
     case ListedMount::State::kUnreadable:
-      return {"unreadable", "not readable: the mount of another user"};
+      return {"unreadable", "not readable: it belongs to another user"};
     case ListedMount::State::kHidden:
       return {"hidden", "hidden by another mount, or a part of a mount"};
     case ListedMount::State::kUnknown:

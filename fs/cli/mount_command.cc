@@ -88,7 +88,9 @@ int Mount(MountOptions options) {
   const LogLevel level = options.verbose ? LogLevel::kDebug : LogLevel::kInfo;
   options.foreground ? StartLog(LogSink::kDatedStandardError, level)
                      : StartLog(LogSink::kStandardError, LogLevel::kWarning);
-  const auto log_mounted = [&] { LogInfo(options.mount_point + ": shows " + options.source); };
+  const auto log_mounted = [&] {
+    LogInfo(options.mount_point + ": mounted from " + options.source);
+  };
   if (options.foreground) {
     const Status served = ServeMount(options, log_mounted);
     return served ? 0 : ReportFailure(served.error());
@@ -150,13 +152,13 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
   if (options.must_write && !options.url.empty() && options.read_only) {
     ReportFailure(
         Fail(ErrorCode::kReadOnly,
-             options.source + ": sources of this scheme are only read; mount it without rw")
+             options.source + ": sources of this scheme are read-only; mount it without rw")
             .value());
     return kWrongArguments;
   }
   if (options.must_write && options.immutable) {
-    std::cerr << "unshard: options immutable,rw: what never changes is mounted read-only; leave "
-                 "out one of them\n";
+    std::cerr << "unshard: options immutable,rw: conflict, because immutable implies ro; leave out "
+                 "one of them\n";
     return kWrongArguments;
   }
   return Mount(std::move(options));

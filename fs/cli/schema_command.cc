@@ -24,10 +24,9 @@ Result<std::string> SchemaText(const std::string& source, const std::string& giv
   if (schema) return WriteJson(*schema) + "\n";
   const std::string at = parts.store->Describe(array);
   return Fail(ErrorCode::kNotFound,
-              array.empty()
-                  ? at + ": is no array and no precomputed volume itself; name one of those "
-                         "that `unshard info` lists below it: unshard schema SOURCE ARRAY"
-                  : at + ": no such array or scale; `unshard info` lists those there are");
+              array.empty() ? at + ": is neither an array nor a precomputed volume; name an array "
+                                   "that `unshard info` lists below it: unshard schema SOURCE ARRAY"
+                            : at + ": no such array or scale; `unshard info` lists them");
 }
 
 }  // namespace

@@ -145,7 +145,8 @@ Status PublishInto(const std::string& source, const std::string& folder) {
 
 int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
   for (const FoundSpool& spool : folder.spools) {
-    if (spool.alive) std::cout << spool.path << ": in use by " << spool.owner << ", left to it\n";
+    if (spool.alive)
+      std::cout << spool.path << ": in use by " << spool.owner << ", which publishes its chunks\n";
   }
   const auto before = CountLeft(folder);
   if (!before) return ReportFailure(before.error());
@@ -161,7 +162,7 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
   if (!after) return ReportFailure(after.error());
   if (after->chunks > 0) {
     std::cerr << "unshard: " << DescribeSpooled(after->chunks, after->bytes, folder.path)
-              << "; the reason is above, and they are tried again by the next mount\n";
+              << "; the reason is above, and the next mount tries again\n";
     status = 1;
   }
   // Conflicts of this run need a person; those of earlier runs were reported then.
@@ -169,7 +170,7 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
       after->conflicts - std::min(after->conflicts, before->conflicts);
   if (quarantined > 0) {
     std::cerr << "unshard: " << Printable(folder.path) << ": " << Counted(quarantined, "chunk")
-              << " quarantined, since another program has changed the source; see `unshard spool "
+              << " quarantined, because another program has changed the source; see `unshard spool "
                  "list -v`\n";
     status = 1;
   }
@@ -191,14 +192,14 @@ Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const O
   if (!command.source.empty() && folder.spools.empty()) {
     return Fail(ErrorCode::kNotFound, folder.path + ": no spool of the source " +
                                           ShownSource(command.source) +
-                                          "; expected: unshard spool export DIRECTORY SOURCE");
+                                          "; usage: unshard spool export DIRECTORY SOURCE");
   }
   std::vector<Exported> chosen;
   std::set<std::string> sources;
   for (const FoundSpool& spool : folder.spools) {
     if (to == spool.source || to.starts_with(spool.source + "/")) {
       return Fail(ErrorCode::kInvalidArgument,
-                  to + ": is the source of these chunks, expected another directory to copy to");
+                  to + ": is the source of these chunks; name another directory");
     }
     UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(folder.path + "/" + spool.path));
     UNSHARD_ASSIGN_OR_RETURN(SpoolContents contents, ReadSpool(*files));

@@ -68,8 +68,8 @@ int ReportUnread(const Place& place, const BoundedRead& read) {
         "again, or end it with `unshard umount`");
   if (gone) {
     return Refuse(mount,
-                  "the process of this mount is gone, so that every request fails; "
-                  "`unshard umount` removes it, and the next mount goes on with what was written");
+                  "the process of this mount is gone, so that every request fails; `unshard "
+                  "umount` removes it, and the next mount publishes its written chunks");
   }
   return ReportFailure(FailErrno(read.error, mount + "/.unshard/errors").value());
 }

@@ -230,9 +230,9 @@ constexpr MountOption kMountOptions[] = {
     {"files", "npy|nii|nrrd|raw|FORMAT:FORMAT...", "",
      "Also show each array as one file of all its voxels, files/PATH.FORMAT. Several formats have "
      "colons between them: files=npy:nii.",
-     "Where the source is one array, the file is files/volume.FORMAT. The format raw has the "
-     "voxels alone. These files are read-only; programs can read, seek and map them, and chunks "
-     "are decoded when they are read. If a format cannot express an array, there is no such file: "
+     "If the source is one array, the file is files/volume.FORMAT. The format raw has the voxels "
+     "alone. These files are read-only; programs can read, seek and map them, and chunks are "
+     "decoded when they are read. If a format cannot express an array, there is no such file: "
      "`unshard info` on the source and `unshard why` on the path say the reason.",
      ApplyFiles, "files", DescribeFiles},
     {"lossy", "yes|no", "no",
@@ -242,16 +242,16 @@ constexpr MountOption kMountOptions[] = {
     {"list", "present|grid|none", "present",
      "What chunk directories list. present: the stored chunks and the directories that hold some. "
      "grid: also the directories that hold none. none: no chunks.",
-     "Each chunk can be opened by its name, whether or not it is listed. Of a URL, grid lists "
-     "every chunk of the grid, also the absent ones, without a request; so does present where "
-     "there may be more than 4096 shards. If the index of a shard cannot be read, its chunks are "
-     "missing from the listing, which then fails with EIO after all other names.",
+     "Each chunk can be opened by its name, whether or not it is listed. For a URL, grid lists "
+     "every chunk of the grid, also the absent ones, without a request; so does present if there "
+     "may be more than 4096 shards. If the index of a shard cannot be read, its chunks are missing "
+     "from the listing, which then fails with EIO after all other names.",
      ApplyChoice<kListChoices, &O::list>, "list", DescribeChoice<kListChoices, &O::list>},
     {"morton", "detect|standard|legacy", "detect",
      "Rule that numbers precomputed chunks. legacy: the rule of some writers before June 2021. "
      "detect: find the rule in the data.",
-     "As long as detect can read none of the data, requests fail for those chunks that the two "
-     "rules place differently.",
+     "While detect can read none of the data, requests for chunks that the two rules place "
+     "differently fail.",
      ApplyChoice<kMortonChoices, &O::morton>, "morton", DescribeChoice<kMortonChoices, &O::morton>},
     {"watch", "on|off", "on",
      "Follow changes that other programs make in the source, by inotify(7).",
@@ -259,7 +259,7 @@ constexpr MountOption kMountOptions[] = {
      DescribeChoice<kWatchChoices, &O::watch>},
     {"ttl", "SECONDS", "1",
      "How long the mount trusts what it has read where inotify reports no changes.",
-     "That is so on network file systems, with watch=off, in directories that cannot be watched "
+     "This applies on network file systems, with watch=off, in directories that cannot be watched "
      "because no watches are left or the user may not read them, and for sizes and absent chunks "
      "behind a URL. The member watched of status.json is false then, and stays false until the "
      "unmount once one directory could not be watched.",
@@ -289,8 +289,8 @@ constexpr MountOption kMountOptions[] = {
     {"spool_files", "N", "131072", "Cap on the files in the spool.", "",
      ApplyCount<&O::spool_files, kMostSpoolFiles>, "spool_files", DescribeNumber<&O::spool_files>},
     {"publish_after", "SECONDS", "5",
-     "Rewrite a shard when none of its chunks was written for so long.",
-     "A shard that is written all the time is rewritten after ten times as long.",
+     "Rewrite a shard once none of its chunks has been written for this long.",
+     "A shard that is written continuously is rewritten after ten times as long.",
      ApplySeconds<&O::publish_after_milliseconds>, "publish_after_milliseconds",
      DescribeNumber<&O::publish_after_milliseconds>},
     {"publish_threads", "N", "2", "How many shards are rewritten at the same time.", "",
@@ -369,7 +369,7 @@ constexpr MountOption kMountOptions[] = {
      "faster.",
      "The kernel offers that from Linux 6.14 on, if root has switched it on with the kernel "
      "parameter fuse.enable_uring=1, or by writing Y to /sys/module/fuse/parameters/enable_uring. "
-     "Only directories are mounted so.",
+     "Only mounts of directories use io_uring.",
      ApplyTrue<&O::no_io_uring>, "no_io_uring", DescribeBoolean<&O::no_io_uring>},
 };
 

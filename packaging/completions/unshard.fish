@@ -82,7 +82,7 @@ function __unshard_mount_options
     set -a names spool=; set -a texts 'Folder in which written chunks wait until their shard is rewritten'; set -a values 'DIR'
     set -a names spool_size=; set -a texts 'Cap on the bytes in the spool'; set -a values ''
     set -a names spool_files=; set -a texts 'Cap on the files in the spool'; set -a values ''
-    set -a names publish_after=; set -a texts 'Rewrite a shard when none of its chunks was written for so long'; set -a values ''
+    set -a names publish_after=; set -a texts 'Rewrite a shard once none of its chunks has been written for this long'; set -a values ''
     set -a names publish_threads=; set -a texts 'How many shards are rewritten at the same time'; set -a values ''
     set -a names sync=; set -a texts 'What fsync(2) waits for'; set -a values 'spool store'
     set -a names strict; set -a texts 'Never replace a chunk that another program has changed since it was read here: quarantine the new chunk instead'; set -a values ''
@@ -130,12 +130,12 @@ end
 complete -c unshard -f
 # BEGIN commands: packaging/update-texts writes these lines
 complete -c unshard -n '__unshard_group' -a mount -d 'Show a sharded dataset as files'
-complete -c unshard -n '__unshard_group' -a umount -d 'Publish what was written and end a mount'
-complete -c unshard -n '__unshard_group' -a flush -d 'Wait until all that was written is in its shard'
+complete -c unshard -n '__unshard_group' -a umount -d 'Publish written chunks and unmount'
+complete -c unshard -n '__unshard_group' -a flush -d 'Wait until all written chunks are in their shards'
 complete -c unshard -n '__unshard_group' -a status -d 'Say what a mount is doing'
-complete -c unshard -n '__unshard_group' -a list -d 'All mounts, and what they have not published'
+complete -c unshard -n '__unshard_group' -a list -d 'List all mounts and their unpublished chunks'
 complete -c unshard -n '__unshard_group' -a why -d 'Say why the last request on a path failed'
-complete -c unshard -n '__unshard_group' -a spool -d 'See to what mounts have left unpublished'
+complete -c unshard -n '__unshard_group' -a spool -d 'Inspect or publish chunks that mounts left in the spool'
 complete -c unshard -n '__unshard_group' -a info -d 'Say what a source holds'
 complete -c unshard -n '__unshard_group' -a schema -d 'Print the TensorStore Schema of an array'
 complete -c unshard -n '__unshard_group' -a create -d 'Make a new dataset without chunks'
@@ -154,31 +154,31 @@ complete -c unshard -n '__unshard_in umount; and __unshard_argument 1 1' -a '(__
 complete -c unshard -n '__unshard_in flush' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in flush; and __unshard_argument 1 1' -a '(__unshard_offer MOUNT)'
 complete -c unshard -n '__unshard_in status' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_in status' -l watch -d 'Every second, until stopped'
+complete -c unshard -n '__unshard_in status' -l watch -d 'Repeat every second, until stopped'
 complete -c unshard -n '__unshard_in status' -l json -d 'One JSON object, for programs'
 complete -c unshard -n '__unshard_in status; and __unshard_argument 1 1' -a '(__unshard_offer MOUNT)'
 complete -c unshard -n '__unshard_in list' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in list' -l json -d 'One JSON object, for programs'
 complete -c unshard -n '__unshard_in why' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in why; and __unshard_argument 1 1' -a '(__unshard_offer MOUNT FILE)'
-complete -c unshard -n '__unshard_group spool' -a list -d 'Every spool and what is in it'
-complete -c unshard -n '__unshard_group spool' -a publish -d 'Publish what dead mounts have left'
+complete -c unshard -n '__unshard_group spool' -a list -d 'List the spools and their chunks'
+complete -c unshard -n '__unshard_group spool' -a publish -d 'Publish the chunks that dead mounts left'
 complete -c unshard -n '__unshard_group spool' -a export -d 'Copy every chunk to plain files'
 complete -c unshard -n '__unshard_group spool' -a drop -d 'Remove quarantined chunks for good'
 complete -c unshard -n '__unshard_group spool' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in spool list' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_in spool list' -l spool -d 'Folder of spools, as given to mount' -x -a '(__unshard_offer DIR)'
-complete -c unshard -n '__unshard_in spool list' -s v -l verbose -d 'Every chunk'
+complete -c unshard -n '__unshard_in spool list' -l spool -d 'Folder of spools, as given to mount with -o spool=' -x -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in spool list' -s v -l verbose -d 'List every chunk'
 complete -c unshard -n '__unshard_in spool list; and __unshard_argument 1 2 --spool' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool publish' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_in spool publish' -l spool -d 'Folder of spools, as given to mount' -x -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in spool publish' -l spool -d 'Folder of spools, as given to mount with -o spool=' -x -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool publish; and __unshard_argument 1 2 --spool' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool export' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_in spool export' -l spool -d 'Folder of spools, as given to mount' -x -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in spool export' -l spool -d 'Folder of spools, as given to mount with -o spool=' -x -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool export; and __unshard_argument 1 2 --spool' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool export; and __unshard_argument 2 2 --spool' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool drop' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_in spool drop' -l spool -d 'Folder of spools, as given to mount' -x -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in spool drop' -l spool -d 'Folder of spools, as given to mount with -o spool=' -x -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in spool drop' -l all -d 'Every quarantined chunk of this source'
 complete -c unshard -n '__unshard_in spool drop; and __unshard_argument 1 2 --spool' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in info' -s h -l help -d 'Print this help message and exit'
@@ -188,41 +188,41 @@ complete -c unshard -n '__unshard_in schema' -s h -l help -d 'Print this help me
 complete -c unshard -n '__unshard_in schema; and __unshard_argument 1 1' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in create' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in create' -l format -d 'The format of the new dataset' -x -a '(__unshard_offer precomputed zarr3 zarr2 n5)'
-complete -c unshard -n '__unshard_in create' -l like -d 'The same documents as this dataset has' -x -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in create' -l like -d 'Copy the metadata of this dataset' -x -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in create' -l schema -d 'A TensorStore Schema, which the other options are merged with and must not contradict' -x -a '(__unshard_offer FILE)'
 complete -c unshard -n '__unshard_in create' -l shape -d 'Extents' -x
 complete -c unshard -n '__unshard_in create' -l offset -d 'The first voxel of a volume, as in --offset=-8,0,0' -x
 complete -c unshard -n '__unshard_in create' -l dtype -d 'The data type, such as uint8, uint64 or float32' -x -a '(__unshard_offer bool int2 int4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float4_e2m1fn float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz bfloat16 float16 float32 float64 complex64 complex128)'
 complete -c unshard -n '__unshard_in create' -l chunk -d 'Extents of chunks, or of the inner chunks of shards' -x
-complete -c unshard -n '__unshard_in create' -l shard -d 'Extents of shards, of a volume the nearest that there are' -x
+complete -c unshard -n '__unshard_in create' -l shard -d 'Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a shard holds, as in 1GB or 512MiB, or auto (1GB)' -x
 complete -c unshard -n '__unshard_in create' -l codec -d 'raw, gzip, zstd, blosc and others, also with a level, as in zstd:5' -x -a '(__unshard_offer raw compressed_segmentation jpeg png zstd gzip blosc zlib bz2 bzip2 xz)'
 complete -c unshard -n '__unshard_in create' -l fill -d 'The value of absent chunks (Zarr)' -x
 complete -c unshard -n '__unshard_in create' -l axes -d 'Names of the dimensions (Zarr v3, N5)' -x
-complete -c unshard -n '__unshard_in create' -l resolution -d 'Of one voxel along each dimension: nanometres, or with a unit ("0.5 s")' -x
-complete -c unshard -n '__unshard_in create' -l scales -d 'This many resolutions of the volume, or levels of a pyramid' -x
+complete -c unshard -n '__unshard_in create' -l resolution -d 'Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")' -x
+complete -c unshard -n '__unshard_in create' -l scales -d 'Number of resolutions of the volume, or of levels of the pyramid' -x
 complete -c unshard -n '__unshard_in create' -l factor -d 'How much coarser the next scale is, as in 2,2,1' -x
 complete -c unshard -n '__unshard_in create; and __unshard_argument 1 1 --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in copy' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_in copy' -l exclude -d 'Leave out what is at this path below the source, such as labels' -x
-complete -c unshard -n '__unshard_in copy' -l verify -d 'Then read both again, and compare every voxel'
+complete -c unshard -n '__unshard_in copy' -l exclude -d 'Leave out this path below the source, such as labels' -x
+complete -c unshard -n '__unshard_in copy' -l verify -d 'Afterwards read both again and compare every voxel'
 complete -c unshard -n '__unshard_in copy' -l delete -d 'Remove chunks of DESTINATION that SOURCE lacks'
 complete -c unshard -n '__unshard_in copy' -l replace -d 'Copy also the chunks and files that DESTINATION has already'
-complete -c unshard -n '__unshard_in copy' -l strict -d 'Copy nothing where the format cannot say an array'
+complete -c unshard -n '__unshard_in copy' -l strict -d 'Copy nothing if the format cannot express an array'
 complete -c unshard -n '__unshard_in copy' -s n -l dry-run -d 'Print what would be written, and write nothing'
 complete -c unshard -n '__unshard_in copy' -s q -l quiet -d 'Show no plan and no progress'
 complete -c unshard -n '__unshard_in copy' -l format -d 'The format of the new dataset' -x -a '(__unshard_offer precomputed zarr3 zarr2 n5)'
-complete -c unshard -n '__unshard_in copy' -l like -d 'The same documents as this dataset has' -x -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in copy' -l like -d 'Copy the metadata of this dataset' -x -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in copy' -l schema -d 'A TensorStore Schema, which the other options are merged with and must not contradict' -x -a '(__unshard_offer FILE)'
 complete -c unshard -n '__unshard_in copy' -l shape -d 'Extents' -x
 complete -c unshard -n '__unshard_in copy' -l offset -d 'The first voxel of a volume, as in --offset=-8,0,0' -x
 complete -c unshard -n '__unshard_in copy' -l dtype -d 'The data type, such as uint8, uint64 or float32' -x -a '(__unshard_offer bool int2 int4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float4_e2m1fn float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz bfloat16 float16 float32 float64 complex64 complex128)'
 complete -c unshard -n '__unshard_in copy' -l chunk -d 'Extents of chunks, or of the inner chunks of shards' -x
-complete -c unshard -n '__unshard_in copy' -l shard -d 'Extents of shards, of a volume the nearest that there are' -x
+complete -c unshard -n '__unshard_in copy' -l shard -d 'Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a shard holds, as in 1GB or 512MiB, or auto (1GB)' -x
 complete -c unshard -n '__unshard_in copy' -l codec -d 'raw, gzip, zstd, blosc and others, also with a level, as in zstd:5' -x -a '(__unshard_offer raw compressed_segmentation jpeg png zstd gzip blosc zlib bz2 bzip2 xz)'
 complete -c unshard -n '__unshard_in copy' -l fill -d 'The value of absent chunks (Zarr)' -x
 complete -c unshard -n '__unshard_in copy' -l axes -d 'Names of the dimensions (Zarr v3, N5)' -x
-complete -c unshard -n '__unshard_in copy' -l resolution -d 'Of one voxel along each dimension: nanometres, or with a unit ("0.5 s")' -x
-complete -c unshard -n '__unshard_in copy' -l scales -d 'This many resolutions of the volume, or levels of a pyramid' -x
+complete -c unshard -n '__unshard_in copy' -l resolution -d 'Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")' -x
+complete -c unshard -n '__unshard_in copy' -l scales -d 'Number of resolutions of the volume, or of levels of the pyramid' -x
 complete -c unshard -n '__unshard_in copy' -l factor -d 'How much coarser the next scale is, as in 2,2,1' -x
 complete -c unshard -n '__unshard_in copy; and __unshard_argument 1 1 --exclude --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in copy; and __unshard_argument 2 1 --exclude --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor' -a '(__unshard_offer DIR)'

@@ -5,12 +5,12 @@
 _unshard_commands() {
   local -a commands=(
     'mount:Show a sharded dataset as files'
-    'umount:Publish what was written and end a mount'
-    'flush:Wait until all that was written is in its shard'
+    'umount:Publish written chunks and unmount'
+    'flush:Wait until all written chunks are in their shards'
     'status:Say what a mount is doing'
-    'list:All mounts, and what they have not published'
+    'list:List all mounts and their unpublished chunks'
     'why:Say why the last request on a path failed'
-    'spool:See to what mounts have left unpublished'
+    'spool:Inspect or publish chunks that mounts left in the spool'
     'info:Say what a source holds'
     'schema:Print the TensorStore Schema of an array'
     'create:Make a new dataset without chunks'
@@ -53,7 +53,7 @@ _unshard_status_arguments() {
   local -a arguments=(
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
-    '(--watch)--watch[Every second, until stopped]'
+    '(--watch)--watch[Repeat every second, until stopped]'
     '(--json)--json[One JSON object, for programs]'
     ':mount_point: _unshard_offer MOUNT'
   )
@@ -77,8 +77,8 @@ _unshard_why_arguments() {
 }
 _unshard_spool_commands() {
   local -a commands=(
-    'list:Every spool and what is in it'
-    'publish:Publish what dead mounts have left'
+    'list:List the spools and their chunks'
+    'publish:Publish the chunks that dead mounts left'
     'export:Copy every chunk to plain files'
     'drop:Remove quarantined chunks for good'
   )
@@ -88,9 +88,9 @@ _unshard_spool_list_arguments() {
   local -a arguments=(
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
-    '(--spool)--spool=[Folder of spools, as given to mount]:spool: _unshard_offer DIR'
-    '(-v --verbose)-v[Every chunk]'
-    '(-v --verbose)--verbose[Every chunk]'
+    '(--spool)--spool=[Folder of spools, as given to mount with -o spool=]:spool: _unshard_offer DIR'
+    '(-v --verbose)-v[List every chunk]'
+    '(-v --verbose)--verbose[List every chunk]'
     '::source: _unshard_offer DIR'
   )
   _arguments -s $arguments
@@ -99,7 +99,7 @@ _unshard_spool_publish_arguments() {
   local -a arguments=(
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
-    '(--spool)--spool=[Folder of spools, as given to mount]:spool: _unshard_offer DIR'
+    '(--spool)--spool=[Folder of spools, as given to mount with -o spool=]:spool: _unshard_offer DIR'
     ':source: _unshard_offer DIR'
   )
   _arguments -s $arguments
@@ -108,7 +108,7 @@ _unshard_spool_export_arguments() {
   local -a arguments=(
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
-    '(--spool)--spool=[Folder of spools, as given to mount]:spool: _unshard_offer DIR'
+    '(--spool)--spool=[Folder of spools, as given to mount with -o spool=]:spool: _unshard_offer DIR'
     ':directory: _unshard_offer DIR'
     '::source: _unshard_offer DIR'
   )
@@ -118,7 +118,7 @@ _unshard_spool_drop_arguments() {
   local -a arguments=(
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
-    '(--spool)--spool=[Folder of spools, as given to mount]:spool: _unshard_offer DIR'
+    '(--spool)--spool=[Folder of spools, as given to mount with -o spool=]:spool: _unshard_offer DIR'
     '(--all)--all[Every quarantined chunk of this source]'
     ':source: _unshard_offer DIR'
     '*:chunk: _unshard_offer'
@@ -148,18 +148,18 @@ _unshard_create_arguments() {
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
     '(--format)--format=[The format of the new dataset]:format: _unshard_offer precomputed zarr3 zarr2 n5'
-    '(--like)--like=[The same documents as this dataset has]:like: _unshard_offer DIR'
+    '(--like)--like=[Copy the metadata of this dataset]:like: _unshard_offer DIR'
     '(--schema)--schema=[A TensorStore Schema, which the other options are merged with and must not contradict]:schema: _unshard_offer FILE'
     '*--shape=[Extents]:shape: _unshard_offer'
     '*--offset=[The first voxel of a volume, as in --offset=-8,0,0]:offset: _unshard_offer'
     '(--dtype)--dtype=[The data type, such as uint8, uint64 or float32]:dtype: _unshard_offer bool int2 int4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float4_e2m1fn float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz bfloat16 float16 float32 float64 complex64 complex128'
     '*--chunk=[Extents of chunks, or of the inner chunks of shards]:chunk: _unshard_offer'
-    '*--shard=[Extents of shards, of a volume the nearest that there are]:shard: _unshard_offer'
+    '*--shard=[Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a shard holds, as in 1GB or 512MiB, or auto (1GB)]:shard: _unshard_offer'
     '(--codec)--codec=[raw, gzip, zstd, blosc and others, also with a level, as in zstd\:5]:codec: _unshard_offer raw compressed_segmentation jpeg png zstd gzip blosc zlib bz2 bzip2 xz'
     '(--fill)--fill=[The value of absent chunks (Zarr)]:fill: _unshard_offer'
     '*--axes=[Names of the dimensions (Zarr v3, N5)]:axes: _unshard_offer'
-    '*--resolution=[Of one voxel along each dimension\: nanometres, or with a unit ("0.5 s")]:resolution: _unshard_offer'
-    '(--scales)--scales=[This many resolutions of the volume, or levels of a pyramid]:scales: _unshard_offer'
+    '*--resolution=[Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")]:resolution: _unshard_offer'
+    '(--scales)--scales=[Number of resolutions of the volume, or of levels of the pyramid]:scales: _unshard_offer'
     '*--factor=[How much coarser the next scale is, as in 2,2,1]:factor: _unshard_offer'
     ':destination: _unshard_offer DIR'
   )
@@ -169,28 +169,28 @@ _unshard_copy_arguments() {
   local -a arguments=(
     '(-h --help)-h[Print this help message and exit]'
     '(-h --help)--help[Print this help message and exit]'
-    '*--exclude=[Leave out what is at this path below the source, such as labels]:exclude: _unshard_offer'
-    '(--verify)--verify[Then read both again, and compare every voxel]'
+    '*--exclude=[Leave out this path below the source, such as labels]:exclude: _unshard_offer'
+    '(--verify)--verify[Afterwards read both again and compare every voxel]'
     '(--delete)--delete[Remove chunks of DESTINATION that SOURCE lacks]'
     '(--replace)--replace[Copy also the chunks and files that DESTINATION has already]'
-    '(--strict)--strict[Copy nothing where the format cannot say an array]'
+    '(--strict)--strict[Copy nothing if the format cannot express an array]'
     '(-n --dry-run)-n[Print what would be written, and write nothing]'
     '(-n --dry-run)--dry-run[Print what would be written, and write nothing]'
     '(-q --quiet)-q[Show no plan and no progress]'
     '(-q --quiet)--quiet[Show no plan and no progress]'
     '(--format)--format=[The format of the new dataset]:format: _unshard_offer precomputed zarr3 zarr2 n5'
-    '(--like)--like=[The same documents as this dataset has]:like: _unshard_offer DIR'
+    '(--like)--like=[Copy the metadata of this dataset]:like: _unshard_offer DIR'
     '(--schema)--schema=[A TensorStore Schema, which the other options are merged with and must not contradict]:schema: _unshard_offer FILE'
     '*--shape=[Extents]:shape: _unshard_offer'
     '*--offset=[The first voxel of a volume, as in --offset=-8,0,0]:offset: _unshard_offer'
     '(--dtype)--dtype=[The data type, such as uint8, uint64 or float32]:dtype: _unshard_offer bool int2 int4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float4_e2m1fn float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz bfloat16 float16 float32 float64 complex64 complex128'
     '*--chunk=[Extents of chunks, or of the inner chunks of shards]:chunk: _unshard_offer'
-    '*--shard=[Extents of shards, of a volume the nearest that there are]:shard: _unshard_offer'
+    '*--shard=[Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a shard holds, as in 1GB or 512MiB, or auto (1GB)]:shard: _unshard_offer'
     '(--codec)--codec=[raw, gzip, zstd, blosc and others, also with a level, as in zstd\:5]:codec: _unshard_offer raw compressed_segmentation jpeg png zstd gzip blosc zlib bz2 bzip2 xz'
     '(--fill)--fill=[The value of absent chunks (Zarr)]:fill: _unshard_offer'
     '*--axes=[Names of the dimensions (Zarr v3, N5)]:axes: _unshard_offer'
-    '*--resolution=[Of one voxel along each dimension\: nanometres, or with a unit ("0.5 s")]:resolution: _unshard_offer'
-    '(--scales)--scales=[This many resolutions of the volume, or levels of a pyramid]:scales: _unshard_offer'
+    '*--resolution=[Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")]:resolution: _unshard_offer'
+    '(--scales)--scales=[Number of resolutions of the volume, or of levels of the pyramid]:scales: _unshard_offer'
     '*--factor=[How much coarser the next scale is, as in 2,2,1]:factor: _unshard_offer'
     ':source: _unshard_offer DIR'
     ':destination: _unshard_offer DIR'
@@ -226,7 +226,7 @@ _unshard_mount_options() {
     'spool[Folder in which written chunks wait until their shard is rewritten]:spool: _unshard_offer DIR'
     'spool_size[Cap on the bytes in the spool]:spool_size: _unshard_offer'
     'spool_files[Cap on the files in the spool]:spool_files: _unshard_offer'
-    'publish_after[Rewrite a shard when none of its chunks was written for so long]:publish_after: _unshard_offer'
+    'publish_after[Rewrite a shard once none of its chunks has been written for this long]:publish_after: _unshard_offer'
     'publish_threads[How many shards are rewritten at the same time]:publish_threads: _unshard_offer'
     'sync[What fsync(2) waits for]:sync: _unshard_offer spool store'
     'strict[Never replace a chunk that another program has changed since it was read here\: quarantine the new chunk instead]'

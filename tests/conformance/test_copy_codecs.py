@@ -180,7 +180,7 @@ def test_an_axis_of_one_chunk_takes_a_shard_of_any_size(copy, work):
     (["--format", "precomputed", "--shape", "9,9,9", "--dtype", "uint8", "--scales", "2", "--factor", "2,2"],
      "--factor 2,2: expected x,y,z or x,y,z,channels"),
     (["--format", "zarr2", "--shape", "9", "--dtype", "int3"], "--dtype int3: expected a data type"),
-    (["--format", "zarr3", "--shape", "9", "--shard", "1GB"], "--shard 1GB: expected --dtype as well"),
+    (["--format", "zarr3", "--shape", "9", "--shard", "1GB"], "--shard 1GB: needs --dtype"),
     (["--format", "n5", "--shape", "9", "--dtype", "bool"], "--dtype bool: N5 has no bool"),
     (["--format", "zarr3", "--dtype", "uint8"], "--shape: missing: a new array needs its extents"),
 ])

@@ -447,9 +447,9 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "n5", "--shape", "4", "--dtype", "uint8", "--shard", "4"],
      "--shard: n5 has no shards"),
     (["--format", "zarr2", "--shape", "4", "--dtype", "uint8", "--axes", "x"],
-     "--axes: zarr2 has no names of dimensions but in a pyramid"),
+     "--axes: zarr2 has names of dimensions only in a pyramid"),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--factor", "2"],
-     "--factor: expected --scales as well"),
+     "--factor: needs --scales"),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "2,2"],
      "--factor 2,2: expected one number for each of the 1 dimensions of --shape"),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "0"],
@@ -461,7 +461,7 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--schema", '{"dtype": "int8"}'],
      "--schema and another option contradict each other: dtype"),
     (["--format", "n5", "--shape", "4", "--dtype", "bool"], "N5 has no bool"),
-    (["--like", "/tmp", "--shape", "4"], "--like: takes everything from the other dataset"),
+    (["--like", "/tmp", "--shape", "4"], "--like: copies all metadata of the other dataset"),
 ], ids=str)
 def test_messages_name_the_option(work, arguments, expected):
     done = run("create", work / "new", *arguments)

@@ -159,7 +159,7 @@ def test_why_explains_a_chunk_of_a_wrong_length(case, run_unshard):
         what, why, to_do = explained(run_unshard, path)
         assert what.startswith(f"{chunk}: close failed with EINVAL at 20")
         assert "6144 bytes" in why and "found 5" in why
-        assert "the chunk from before stays" in to_do and f"unshard info {case.top}" in to_do
+        assert "the previous chunk stays" in to_do and f"unshard info {case.top}" in to_do
     assert explained(run_unshard, "c/0/0", cwd=case.root)[0].startswith(f"{chunk}: ")
     assert chunk.read_bytes() == case.expected["c/0/0"]
 
@@ -181,7 +181,7 @@ def test_why_explains_files_that_do_not_exist(view, chunks, work, mount, run_uns
     source.shard_path(0).unlink()
     mounted = mount(source.path, f"ro,view={view}")
     for name, reason in ((f"{chunks}/0-24_0-24_0-24", "this chunk is not stored"),
-                         (f"{chunks}/960-984_0-24_0-24", "the grid has no such chunk"),
+                         (f"{chunks}/960-984_0-24_0-24", "the chunk is outside the array"),
                          (f"{chunks}/notes", "no file of the source and no chunk has this name"),
                          ("notes", "no file of the source and no chunk has this name")):
         assert not os.path.lexists(mounted.path / name)

@@ -58,7 +58,7 @@ REFUSED = {
     "unknown option": ("mount SOURCE POINT -o bogus", 2, "option bogus", "unknown", "unshard help mount"),
     "bad value": ("mount SOURCE POINT -o ttl=soon", 2, "option ttl=soon", "expected", "a number of sec"),
     "contradiction": ("mount SOURCE POINT -o immutable,rw", 2, "options immutable,rw",
-                      "what never changes", "leave out one"),
+                      "immutable implies ro", "leave out one"),
     "missing source": ("mount WORK/gone POINT", 1, "WORK/gone", "No such file", "name the directory"),
     "missing source of info": ("info WORK/gone", 1, "WORK/gone", "No such file", "name the directory"),
     "file as source": ("mount SOURCE/info POINT", 1, "SOURCE/info", "Not a directory",
@@ -88,7 +88,7 @@ REFUSED = {
     "missing spool folder": ("spool list --spool WORK/gone", 1, "WORK/gone", "No such file",
                              "name a folder that was given to mount"),
     "export of an unknown source": ("spool export WORK/saved SOURCE --spool WORK/closed", 1,
-                                    "WORK/closed", "no spool of the source", "expected: unshard spool"),
+                                    "WORK/closed", "no spool of the source", "usage: unshard spool"),
 }
 
 
@@ -131,7 +131,7 @@ def test_a_busy_mount_and_a_second_mount_are_refused_in_words(source, work, moun
           "end it first")
     with open(mounted.path / source.names[0], "rb"):
         judge(run_unshard("umount", mounted.path), 1, mounted.path, rf"busy.*\({os.getpid()}\) uses it",
-              "end that or leave the directory")
+              "end the process or leave the directory")
     judge(run_unshard("why", mounted.path), 1, mounted.path, "no failed request is recorded",
           "unshard status")
 
