@@ -120,7 +120,7 @@ void AppendHeader(ByteVector& to, std::uint8_t token, std::size_t stored_size, B
 }
 
 ByteVector EncodeLz4Blocks(ByteSpan plain, unsigned block_size) {
-  const unsigned log = std::bit_width(block_size - 1);
+  const auto log = static_cast<unsigned>(std::bit_width(block_size - 1));
   const auto level = static_cast<std::uint8_t>(std::max(log, kSmallestLog) - kSmallestLog);
   ByteVector stream;
   ByteVector block(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(block_size))));

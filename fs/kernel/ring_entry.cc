@@ -167,9 +167,12 @@ int RingEntry::Submit(std::uint32_t command, std::uint64_t commit_id) {
   entry->cmd_op = command;
   io_uring_sqe_set_data64(entry, kRequest);
   const Command argument{0, commit_id, queue_, {}};
-  // In the second half of an entry of 128 bytes, of which the structure declares the first.
-  std::memcpy(reinterpret_cast<std::byte*>(entry) + offsetof(io_uring_sqe, cmd), &argument,
-              sizeof(argument));
+  // Begins in the first half of an entry of 128 bytes, all that the structure declares, and ends in
+  // the second: a compiler that sees both in one copy takes it for an overflow.
+  constexpr std::size_t kDeclared = sizeof(io_uring_sqe) - offsetof(io_uring_sqe, cmd);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&argument);
+  std::memcpy(reinterpret_cast<std::byte*>(entry) + offsetof(io_uring_sqe, cmd), bytes, kDeclared);
+  std::memcpy(entry + 1, bytes + kDeclared, sizeof(argument) - kDeclared);
   return io_uring_submit(&uring_);
 }
 

@@ -216,7 +216,8 @@ Status PosixFile::TakeAttributesOf(File& source) {
   const bool given = (theirs.st_uid == ours.st_uid && theirs.st_gid == ours.st_gid) ||
                      ::fchown(descriptor_.get(), theirs.st_uid, theirs.st_gid) == 0;
   if (!given && theirs.st_gid != ours.st_gid) {
-    static_cast<void>(::fchown(descriptor_.get(), static_cast<uid_t>(-1), theirs.st_gid));
+    [[maybe_unused]] const int group_given =
+        ::fchown(descriptor_.get(), static_cast<uid_t>(-1), theirs.st_gid);
   }
   CopyExtendedAttributes(from->descriptor_.get(), descriptor_.get());
   // Some file systems have no modes and refuse each change.
