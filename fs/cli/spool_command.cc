@@ -60,6 +60,19 @@ Result<OpenedFolder> OpenFolder(const SpoolCommand& command) {
   return folder;
 }
 
+// A source of which there is no spool has nothing left to publish; a name that is no source either
+// is a mistake.
+Status ExpectSource(const SpoolCommand& command, const OpenedFolder& folder) {
+  if (command.source.empty() || !folder.spools.empty()) return {};
+  auto identity = IdentityOf(command.source);
+  if (identity) return {};
+  Error error = std::move(identity).error();
+  error.message += ", and no spool in " + folder.path + " is of this source; `unshard spool list" +
+                   (command.folder.empty() ? "" : " --spool " + folder.path) +
+                   "` shows the sources of all spools";
+  return tl::unexpected<Error>(std::move(error));
+}
+
 std::string TimeText(const timespec& time) {
   std::tm utc{};
   char text[32];
@@ -103,7 +116,10 @@ Status PrintSpool(const OpenedFolder& folder, const FoundSpool& spool, bool verb
 }
 
 int List(const SpoolCommand& command, const OpenedFolder& folder) {
-  if (folder.spools.empty()) std::cout << "no spools in " << folder.path << "\n";
+  if (folder.spools.empty()) {
+    const std::string of = command.source.empty() ? "" : " of " + ShownSource(command.source);
+    std::cout << "no spools" << Printable(of) << " in " << Printable(folder.path) << "\n";
+  }
   int status = 0;
   for (const FoundSpool& spool : folder.spools) {
     if (const Status printed = PrintSpool(folder, spool, command.verbose); !printed) {
@@ -282,6 +298,12 @@ int RunSpool(const SpoolCommand& command) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
   const auto folder = OpenFolder(command);
   if (!folder) return ReportFailure(folder.error());
+  // An export says more of what is missing.
+  if (command.action != SpoolCommand::Action::kExport) {
+    if (const Status known = ExpectSource(command, *folder); !known) {
+      return ReportFailure(known.error());
+    }
+  }
   switch (command.action) {
     case SpoolCommand::Action::kList:
       return List(command, *folder);

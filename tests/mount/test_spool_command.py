@@ -78,6 +78,31 @@ def test_a_folder_that_is_not_there_is_named(work, run_unshard):
         assert done.returncode == 1 and str(work / "missing") in done.stderr
 
 
+@pytest.mark.parametrize("default", [False, True], ids=["--spool", "default folder"])
+@pytest.mark.parametrize("action", ["list", "publish", "drop"])
+def test_a_source_that_does_not_exist_is_named(left, folder, work, run_unshard, action, default):
+    """A misspelled one must not look as if there were nothing to do."""
+    options = [] if default else ["--spool", folder]
+    options += ["--all"] if action == "drop" else []
+    for wrong in (work / "suorce", "one", "file:///nowhere/at/all"):
+        done = run_unshard("spool", action, *options, wrong, cwd=work,
+                           env={**os.environ, "XDG_STATE_HOME": str(work / "state")})
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert str(wrong).removeprefix("file://") in done.stderr
+        assert "No such file or directory" in done.stderr
+        assert f"no spool in {work / 'state/unshard/spool' if default else folder}" in done.stderr
+        assert "`unshard spool list" in done.stderr
+    assert not (work / "state").exists() and len(list(left.path.rglob("*,*"))) == 4
+
+
+def test_a_source_that_is_gone_is_known_by_its_spool(left, folder, source, run_unshard):
+    shutil.rmtree(source.path)
+    done = run_unshard("spool", "list", "--spool", folder, source.path)
+    assert (done.returncode, done.stderr) == (0, "") and "2 chunks" in done.stdout
+    done = run_unshard("spool", "drop", "--all", "--spool", folder, source.path)
+    assert (done.returncode, done.stdout) == (0, "1 quarantined chunk dropped\n")
+
+
 def test_list_tells_source_owner_chunks_and_conflicts(left, folder, source, run_unshard):
     done = run_unshard("spool", "list", "--spool", folder)
     assert (done.returncode, done.stderr) == (0, "")
