@@ -209,8 +209,13 @@ Result<std::uint64_t> ChunkReader::PlainSize(ShardedTree& tree, const ShardSlot&
       return *size;
     }
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, slot, generation, entry));
-  return decoded->plain.size();
+  const auto decoded = Decoded(tree, slot, generation, entry);
+  if (decoded) return (*decoded)->plain.size();
+  // A chunk that cannot be decoded is there: it can be replaced and removed, and its readers meet
+  // the damage. They would not if the kernel took the file for empty.
+  const bool damaged = decoded.error().code == ErrorCode::kDataLoss;
+  if (damaged && entry.size != 0) return entry.size;
+  return tl::unexpected<Error>(decoded.error());
 }
 
 // The slot identifies the chunk without the page: only precomputed entries are encoded, and their

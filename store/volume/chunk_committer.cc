@@ -240,6 +240,10 @@ Result<StoredChunkPrint> ChunkCommitter::StoredPrint(const ChunkCommit& commit) 
   auto stored = replaced_ == Replaced::kOnlyFound
                     ? current_.StoredVersion(commit.tree, commit.chunk)
                     : current_.StoredFingerprint(commit.tree, commit.chunk);
+  // No reader has been given the bytes of a damaged chunk.
+  if (!stored && stored.error().code == ErrorCode::kDataLoss) {
+    return current_.StoredVersion(commit.tree, commit.chunk);
+  }
   if (stored || !store_away_.found) return stored;
   const Error& error = stored.error();
   const bool away = error.code == ErrorCode::kUnavailable || error.system_errno == ETIMEDOUT;

@@ -12,6 +12,7 @@ import pathlib
 import random
 import shutil
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -162,6 +163,70 @@ def test_chunks_that_no_reader_could_decode_are_refused_at_close(work, mount, vo
     assert_shown(twin.files, mounted.path)
     flush(mounted)
     twin.check()
+
+
+# ------------------------------------------------------------------------------- damaged chunks
+
+
+def garble(shard, begin, length):
+    """Another file in the place of the shard, with other bytes in this range."""
+    content = bytearray(shard.read_bytes())
+    content[begin:begin + length] = bytes(0x55 ^ each for each in content[begin:begin + length])
+    aside = shard.with_name("aside")
+    aside.write_bytes(content)
+    os.replace(aside, shard)
+
+
+def copied(path, data):
+    new = put_file(path.parents[2] / "new", data)
+    subprocess.run(["cp", new, path], check=True)
+
+
+def moved(path, data):
+    new = put_file(path.parents[2] / "new", data)
+    subprocess.run(["mv", "-f", new, path], check=True)
+
+
+def beside(path, data):
+    write_file(path.with_name(".partial"), data)
+    os.replace(path.with_name(".partial"), path)
+
+
+def removed_before(path, data):
+    subprocess.run(["rm", path], check=True, stdin=subprocess.DEVNULL)
+    refused(errno.ENOENT, os.stat, path)
+    write_file(path, data, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+
+@pytest.mark.parametrize("way, option", [
+    (write_file, ""), (write_file, ",strict"), (write_file, ",single_writer"), (copied, ""),
+    (moved, ""), (beside, ""), (removed_before, ""), (removed_before, ",strict")])
+@pytest.mark.parametrize("volume", [each for each in VOLUMES if each.scales[0].sharding.data_encoding
+                                    == "gzip"], ids=str)
+def test_a_chunk_that_cannot_be_decoded_is_replaced_through_the_mount(work, mount, volume, way,
+                                                                      option):
+    """Reading it stays an error until then, and nothing takes it for absent."""
+    twin = Twin(volume, work)
+    mounted = mount(twin.path, PATIENT)
+    copy_in(twin.files, mounted.path)
+    flush(mounted)
+    name = sorted(twin.files)[3]
+    shard, begin, length = (os.getxattr(mounted.path / name, f"user.unshard.{key}").decode()
+                            for key in ("shard", "offset", "length"))
+    mounted.unmount()
+    garble(twin.path / shard, int(begin), int(length))
+    mounted = mount(twin.path, PATIENT + option)
+    path = mounted.path / name
+    assert path.name in os.listdir(path.parent)
+    refused(errno.EIO, path.read_bytes)
+    assert os.stat(path).st_size > 0, "no program may take it for an empty file"
+    refused(errno.EEXIST, os.open, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    refused(errno.EIO, path.read_bytes)
+    way(path, twin.files[name])
+    assert_shown(twin.files, mounted.path)
+    flush(mounted)
+    twin.check()
+    assert_shown(twin.files, mounted.path)
 
 
 # --------------------------------------------------------------------- volumes that are not sharded
