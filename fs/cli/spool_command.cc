@@ -18,6 +18,7 @@
 #include "store/object/log.h"
 #include "store/source/source.h"
 #include "store/spool/spool_contents.h"
+#include "store/volume/spool_folder.h"
 #include "store/volume/volume.h"
 
 namespace unshard {
@@ -97,6 +98,10 @@ void PrintChunk(const SpoolFile& file) {
             << (file.damaged ? "damaged, " : "") << Printable(file.path) << "\n";
 }
 
+bool HoldsNothing(const SpoolContents& contents) {
+  return contents.chunks.empty() && contents.conflicts.empty() && contents.damaged.empty();
+}
+
 Status PrintSpool(const OpenedFolder& folder, const FoundSpool& spool, bool verbose) {
   const std::string path = folder.path + "/" + spool.path;
   std::cout << Printable(path) << "\n    source " << Printable(spool.source) << "\n    "
@@ -108,6 +113,9 @@ Status PrintSpool(const OpenedFolder& folder, const FoundSpool& spool, bool verb
             << Counted(contents.conflicts.size(), "conflict");
   if (!contents.damaged.empty()) std::cout << ", " << contents.damaged.size() << " damaged";
   std::cout << "\n";
+  if (!spool.alive && HoldsNothing(contents)) {
+    std::cout << "    `unshard spool drop --all " << Printable(spool.source) << "` removes it\n";
+  }
   if (!verbose) return {};
   for (const SpoolFile& file : contents.chunks) PrintChunk(file);
   for (const SpoolFile& file : contents.conflicts) PrintChunk(file);
@@ -219,9 +227,7 @@ Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const O
     }
     UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(folder.path + "/" + spool.path));
     UNSHARD_ASSIGN_OR_RETURN(SpoolContents contents, ReadSpool(*files));
-    const bool empty =
-        contents.chunks.empty() && contents.conflicts.empty() && contents.damaged.empty();
-    if (empty) continue;
+    if (HoldsNothing(contents)) continue;
     sources.insert(spool.source);
     chosen.push_back({std::move(files), std::move(contents)});
   }
@@ -255,7 +261,20 @@ int Export(const SpoolCommand& command, const OpenedFolder& folder) {
   return report.problems.empty() ? 0 : 1;
 }
 
-// Removes what was quarantined, and nothing else.
+// Removes the spools of dead mounts that hold nothing: the number.
+Result<std::uint64_t> RemoveEmpty(const OpenedFolder& folder) {
+  std::uint64_t count = 0;
+  for (const FoundSpool& spool : folder.spools) {
+    if (spool.alive) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const auto contents, ReadSpool(folder.path + "/" + spool.path));
+    if (!HoldsNothing(contents)) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const bool removed, RemoveEmptySpool(*folder.files, spool));
+    if (removed) ++count;
+  }
+  return count;
+}
+
+// Removes what was quarantined, and spools that are empty then.
 int Drop(const SpoolCommand& command, const OpenedFolder& folder) {
   if (command.all != command.chunks.empty()) {
     std::cerr << "unshard: spool drop: expected the names of quarantined chunks, as `unshard spool "
@@ -289,6 +308,9 @@ int Drop(const SpoolCommand& command, const OpenedFolder& folder) {
               << Printable(command.source) << "; see `unshard spool list -v`\n";
   }
   std::cout << Counted(count, "quarantined chunk") << " dropped\n";
+  const auto emptied = RemoveEmpty(folder);
+  if (!emptied) return ReportFailure(emptied.error());
+  if (*emptied > 0) std::cout << Counted(*emptied, "empty spool") << " removed\n";
   return missing.empty() ? 0 : 1;
 }
 

@@ -73,6 +73,15 @@ bool IsLeftOver(const FoundSpool& found, const SpoolOwner& ours, const std::stri
   return !why;
 }
 
+// True where the spool `name`, which is open, held nothing and is gone.
+Result<bool> RemoveIfEmpty(FileSystem& folder, const std::string& name, Spool& spool) {
+  UNSHARD_ASSIGN_OR_RETURN(const bool emptied, spool.RemoveIfEmpty());
+  if (!emptied) return false;
+  UNSHARD_RETURN_IF_ERROR(folder.Remove(name));
+  UNSHARD_RETURN_IF_ERROR(folder.SyncDirectory(""));
+  return true;
+}
+
 }  // namespace
 
 std::string DefaultSpoolFolder() {
@@ -122,15 +131,24 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
 
 void RemoveEmptySpools(const OpenedSpools& opened) {
   for (std::size_t i = 0; i < opened.spools.size(); ++i) {
-    const auto emptied = opened.spools[i]->RemoveIfEmpty();
-    Status removed = emptied ? Status() : tl::unexpected<Error>(emptied.error());
-    if (emptied && *emptied) {
-      const auto gone = opened.folder->Remove(BaseName(opened.paths[i]));
-      removed = gone ? opened.folder->SyncDirectory("") : tl::unexpected<Error>(gone.error());
-    }
+    const auto removed =
+        RemoveIfEmpty(*opened.folder, BaseName(opened.paths[i]), *opened.spools[i]);
     // One that was deleted behind our back is gone, as it should be.
     if (!removed && removed.error().system_errno != ENOENT) LogWarning(removed.error().message);
   }
+}
+
+Result<bool> RemoveEmptySpool(FileSystem& folder, const FoundSpool& left) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto files, OpenBelow(folder, left.path, NewFiles::kPrivate, Directories::kKeptOpen));
+  SpoolOptions options;
+  options.source = left.source;
+  options.identity = left.record.identity;
+  const auto spool = Spool::Open(std::move(files), options);
+  if (!spool && spool.error().code == ErrorCode::kUnavailable) return false;
+  if (!spool) return tl::unexpected<Error>(spool.error());
+  if (!(*spool)->TakeAttempts().empty()) return false;
+  return RemoveIfEmpty(folder, left.path, **spool);
 }
 
 std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options) {

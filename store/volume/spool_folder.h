@@ -33,6 +33,11 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options);
 // no other process takes them over meanwhile.
 void RemoveEmptySpools(const OpenedSpools& opened);
 
+// Removes a spool that a process which has ended left in the folder, if it holds nothing that is to
+// be published, examined or settled with the store: its source need not be there any more. False
+// where it holds something, or another process takes it over.
+Result<bool> RemoveEmptySpool(FileSystem& folder, const FoundSpool& left);
+
 // Paths of the spools of this source whose processes have ended.
 std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options);
 

@@ -103,6 +103,33 @@ def test_a_source_that_is_gone_is_known_by_its_spool(left, folder, source, run_u
     assert (done.returncode, done.stdout) == (0, "1 quarantined chunk dropped\n")
 
 
+def test_drop_removes_empty_spools_of_a_source_that_is_gone(left, folder, source, work, run_unshard):
+    """No mount of it comes to do so. What holds anything stays, and what a living mount uses."""
+    empty, foreign, used = (LeftSpool(folder / name, source.path) for name in ("two", "x", "y"))
+    (foreign.path / ".nfs0001").write_text("open elsewhere")
+    uploading = LeftSpool(folder / "z", source.path)
+    (uploading.path / "attempts").mkdir()
+    (uploading.path / "attempts/1").write_text(json.dumps(
+        {"key": "scale/0.shard", "id": "", "sequences": [], "upload": "some-upload"}) + "\n")
+    LeftSpool(folder / "other", work / "another")
+    shutil.rmtree(source.path)
+    drop = ["spool", "drop", "--all", "--spool", folder, source.path]
+    assert f"`unshard spool drop --all {source.path}` removes it" in run_unshard(
+        "spool", "list", "--spool", folder, source.path).stdout
+    assert empty.path.exists(), "looking never writes"
+    with open(used.path / "owner", "r+b") as owner:
+        fcntl.lockf(owner, fcntl.LOCK_EX)
+        done = run_unshard(*drop)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, "1 quarantined chunk dropped\n1 empty spool removed\n", "")
+    kept = {"one", "other", "x", "y", "z"}
+    assert {path.name for path in folder.iterdir()} == kept
+    assert "2 chunks" in run_unshard("spool", "list", "--spool", folder).stdout
+    assert (foreign.path / ".nfs0001").exists() and (uploading.path / "attempts/1").exists()
+    assert run_unshard(*drop).stdout == "0 quarantined chunks dropped\n1 empty spool removed\n"
+    assert {path.name for path in folder.iterdir()} == kept - {"y"}
+
+
 def test_list_tells_source_owner_chunks_and_conflicts(left, folder, source, run_unshard):
     done = run_unshard("spool", "list", "--spool", folder)
     assert (done.returncode, done.stderr) == (0, "")
