@@ -19,6 +19,7 @@
 #include "fs/cli/mount_command.h"
 #include "fs/common/allocator.h"
 #include "fs/common/readable.h"
+#include "fs/mount/mount.h"
 #include "store/copy/dataset_copy.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -157,6 +158,7 @@ Result<Both> OpenBoth(const CopyCommand& command, const std::set<std::string>& e
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset opened,
                            OpenedDataset::Open(source, both.limits, excluded));
   both.source = std::make_shared<OpenedDataset>(std::move(opened));
+  WarnOfUnpublished(source, "copied");
   return both;
 }
 

@@ -9,6 +9,7 @@
 #include "codec/json/writer.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/readable.h"
+#include "fs/mount/mount.h"
 #include "store/dataset/dataset_details.h"
 #include "store/dataset/shard_count.h"
 #include "store/volume/volume.h"
@@ -240,6 +241,7 @@ Result<SourceDescription> DescribeSource(const std::string& source, bool json) {
   options.read_only = true;
   options.searched_ahead = kAllDirectories;
   UNSHARD_ASSIGN_OR_RETURN(const auto volume, Volume::Open(options, nullptr));
+  WarnOfUnpublished(options, "counted here");
   const VolumeParts& parts = volume->parts();
   SourceDescription description;
   std::vector<JsonValue> datasets;

@@ -238,7 +238,7 @@ Status ServedMount::OpenSource() {
   UNSHARD_ASSIGN_OR_RETURN(fs_, OpenVolume(options_, changes_));
   if (!options_.read_only && !fs_->writable()) {
     options_.read_only = true;
-    WarnOfUnpublished(options_);
+    WarnOfUnpublished(options_, "shown here");
   }
   context_.fs = fs_.get();
   const bool waits = WaitsForServer(context_);
@@ -344,7 +344,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   for (const int harmless : {SIGUSR1, SIGUSR2, SIGPIPE}) signal(harmless, SIG_IGN);
   UNSHARD_RETURN_IF_ERROR(DecideWriting(options));
   WarnOfOthers(options);
-  if (options.read_only) WarnOfUnpublished(options);
+  if (options.read_only) WarnOfUnpublished(options, "shown here");
   KeepFreedBuffers(kLargestBuffer);
   UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
   const std::string mount_point = options.mount_point;

@@ -7,7 +7,7 @@
 #include "fs/mount/mount_status.h"
 #include "fs/tree/volume_files.h"
 #include "store/object/log.h"
-#include "store/spool/spool_contents.h"
+#include "store/volume/spool_folder.h"
 
 namespace unshard {
 namespace {
@@ -45,14 +45,13 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
   return fs;
 }
 
-void WarnOfUnpublished(const MountOptions& options) {
-  for (const std::string& path : SpoolsLeftBehind(options)) {
-    const auto contents = ReadSpool(path);
-    if (!contents || contents->chunks.empty()) continue;
-    LogWarning(DescribeSpooled(contents->chunks.size(), contents->bytes, path) +
-               " of a mount that has ended, and are not shown here; mount it writable or run "
-               "`unshard spool publish " +
-               options.source + "` to publish them");
+void WarnOfUnpublished(const VolumeOptions& options, const char* not_done) {
+  const std::string folder = options.spool.empty() ? "" : "--spool " + options.spool + " ";
+  for (const LeftChunks& left : ChunksLeftBehind(options)) {
+    LogWarning(DescribeSpooled(left.count, left.bytes, left.path) +
+               " of a mount that has ended, and are not " + not_done +
+               "; mount it writable or run `unshard spool publish " + folder + left.source +
+               "` to publish them");
   }
 }
 

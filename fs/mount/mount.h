@@ -15,7 +15,7 @@ namespace unshard {
 Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes);
 
 // Logs a line for each spool with chunks of this source that no mount is going to publish: a
-// read-only mount does not present them.
-void WarnOfUnpublished(const MountOptions& options);
+// read-only mount does not present them ("shown here"), and a copy does not have them ("copied").
+void WarnOfUnpublished(const VolumeOptions& options, const char* not_done);
 
 }  // namespace unshard

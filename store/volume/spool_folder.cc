@@ -16,6 +16,7 @@
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/source/source.h"
+#include "store/spool/spool_contents.h"
 
 namespace unshard {
 namespace {
@@ -71,6 +72,20 @@ bool IsLeftOver(const FoundSpool& found, const SpoolOwner& ours, const std::stri
     LogWarning(path + ": left alone: " + *why + "; `unshard spool export` copies its chunks");
   }
   return !why;
+}
+
+// Whether a dead mount of a directory above our source or below it left this spool, and that is
+// still the directory that it was.
+bool IsLeftAround(const FoundSpool& found, const VolumeOptions& ours) {
+  if (found.alive) return false;
+  if (!IsAtOrBelow(found.source, ours.source) && !IsAtOrBelow(ours.source, found.source)) {
+    return false;
+  }
+  VolumeOptions theirs = ours;
+  theirs.source = found.source;
+  theirs.url = IsUrl(found.source) ? found.source : "";
+  const auto identity = IdentifyVolume(theirs);
+  return identity && !WhyOfAnotherSource(found.record, ThisProcess(found.source, *identity));
 }
 
 // True where the spool `name`, which is open, held nothing and is gone.
@@ -151,7 +166,7 @@ Result<bool> RemoveEmptySpool(FileSystem& folder, const FoundSpool& left) {
   return RemoveIfEmpty(folder, left.path, **spool);
 }
 
-std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options) {
+std::vector<LeftChunks> ChunksLeftBehind(const VolumeOptions& options) {
   const std::string folder = FolderOf(options);
   const auto files = OpenPosixFileSystem(folder);
   if (!files) return {};  // none was ever made here
@@ -159,12 +174,26 @@ std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options) {
   const auto found = FindSpools(**files);
   if (!identity || !found) return {};
   const SpoolOwner ours = ThisProcess(options.source, *identity);
-  std::vector<std::string> paths;
+  std::vector<LeftChunks> all;
   for (const FoundSpool& one : *found) {
-    std::string path = folder + "/" + one.path;
-    if (IsLeftOver(one, ours, path)) paths.push_back(std::move(path));
+    const std::string path = folder + "/" + one.path;
+    const bool is_own = IsLeftOver(one, ours, path);
+    if (!is_own && !IsLeftAround(one, options)) continue;
+    const auto contents = ReadSpool(path);
+    if (!contents) continue;
+    LeftChunks left{path, one.source};
+    for (const SpoolFile& file : contents->chunks) {
+      const std::string chunk = JoinPath(file.chunk.dataset, file.chunk.chunk);
+      if (!is_own && !IsAtOrBelow(JoinPath(one.source, chunk), options.source) &&
+          !IsAtOrBelow(one.source, options.source)) {
+        continue;
+      }
+      ++left.count;
+      left.bytes += file.chunk.size;
+    }
+    if (left.count > 0) all.push_back(std::move(left));
   }
-  return paths;
+  return all;
 }
 
 }  // namespace unshard

@@ -2,6 +2,7 @@
 // ended left there of the same source, and making a new one.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,7 +39,14 @@ void RemoveEmptySpools(const OpenedSpools& opened);
 // where it holds something, or another process takes it over.
 Result<bool> RemoveEmptySpool(FileSystem& folder, const FoundSpool& left);
 
-// Paths of the spools of this source whose processes have ended.
-std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options);
+// What a process that has ended left in a spool: its chunks at or below a source.
+struct LeftChunks {
+  std::string path;    // of the spool
+  std::string source;  // that was mounted: the same, or a directory above or below it
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+};
+// Those of this source, without spools that hold none. Writes nothing.
+std::vector<LeftChunks> ChunksLeftBehind(const VolumeOptions& options);
 
 }  // namespace unshard

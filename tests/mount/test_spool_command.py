@@ -356,6 +356,32 @@ def test_a_spool_of_the_old_form_is_taken_over_on_its_own_host_only(
 def test_a_read_only_mount_says_that_chunks_are_not_published(killed, folder, mount):
     mounted = mount(killed.top, f"ro,spool={folder}")
     assert "5 chunks" in mounted.log() and "are not shown here" in mounted.log()
+    assert f"`unshard spool publish --spool {folder} {killed.top}`" in mounted.log()
+
+
+@pytest.mark.parametrize("command, below, chunks", [
+    ("info", "", "5 chunks"), ("info", "data", "5 chunks"), ("copy", "data", "5 chunks"),
+    ("info", "other", "")])
+def test_who_reads_the_source_is_told_what_it_lacks(killed, folder, work, run_unshard, command,
+                                                    below, chunks):
+    """Also where a directory above the dataset was mounted; looking never writes."""
+    VersionedVolume(killed.top / "other")
+    (work / "state/unshard").mkdir(parents=True)
+    default = work / "state/unshard/spool"
+    os.rename(folder, default)
+    before = {path: path.stat().st_mtime_ns for path in default.rglob("*")}
+    arguments = [command, killed.top / below, *([work / "copy"] if command == "copy" else [])]
+    env = {**os.environ, "XDG_STATE_HOME": str(work / "state")}
+    done = run_unshard(*arguments, env=env)
+    assert done.returncode == 0, done.stderr
+    if chunks:
+        assert f"{default}/" in done.stderr and chunks in done.stderr
+        assert f"`unshard spool publish {killed.top}` to publish them" in done.stderr
+    else:
+        assert done.stderr == ""
+    assert {path: path.stat().st_mtime_ns for path in default.rglob("*")} == before
+    run_unshard("spool", "publish", killed.top, env=env)
+    assert run_unshard(*arguments, env=env).stderr == ""
 
 
 def test_foreign_names_in_a_spool_do_not_keep_its_chunks_back(killed, folder, run_unshard):
