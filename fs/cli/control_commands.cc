@@ -200,7 +200,14 @@ int ReportNoMount(const std::string& mount_point, const std::optional<MountEntry
 
 int ReportFailedUnmount(const MountEntry& mount, const Error& error) {
   const std::vector<std::string> holders = HoldersOf(mount);
-  if (holders.empty()) return ReportFailure(error);
+  if (holders.empty() && error.system_errno != EBUSY) return ReportFailure(error);
+  if (holders.empty()) {
+    std::cerr << "unshard: " << Printable(mount.mount_point)
+              << ": busy, and still mounted: no process that can be seen from here uses it; leave "
+                 "the directory in other sessions and containers, unmount what is mounted below it "
+                 "(`findmnt -R`), then unmount again\n";
+    return 1;
+  }
   std::cerr << "unshard: " << Printable(mount.mount_point) << ": busy, and still mounted: ";
   for (std::size_t i = 0; i < holders.size() && i < kMostHolders; ++i) {
     std::cerr << (i > 0 ? ", " : "") << holders[i];
@@ -315,6 +322,8 @@ int RunUmount(const std::string& given, Unmounting how) {
   if (!table) return ReportFailure(table.error());
   const auto mount = TopMountAt(*table, mount_point);
   if (!mount || !IsOurs(*mount)) return ReportNoMount(mount_point, mount);
+  // This process, started in the mount, must not keep it busy.
+  if (chdir("/") != 0) return ReportFailure(FailErrno(errno, "/").value());
   if (how == Unmounting::kForced) {
     if (umount2(mount_point.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW) == 0) return 0;
     return ReportFailure(FailErrno(errno, mount_point + ": unmounting").value());

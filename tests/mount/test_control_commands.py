@@ -115,6 +115,32 @@ def test_a_dead_mount_is_named_as_such(source, work, run_unshard, command):
     assert not mounted_at(point)
 
 
+def test_umount_started_in_the_mount_is_not_kept_by_itself(source, mount, run_unshard):
+    point = mount(source.path).path
+    with subprocess.Popen(["sleep", "600"], cwd=point) as sleeper:
+        done = run_unshard("umount", ".", cwd=point)
+        sleeper.kill()
+    assert done.returncode == 1
+    assert f"{point}: busy, and still mounted: sleep ({sleeper.pid}) uses it" in done.stderr
+    assert "leave the directory" in done.stderr
+    done = run_unshard("umount", ".", cwd=point)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not mounted_at(point)
+
+
+def test_umount_of_a_mount_that_no_process_keeps_busy_says_what_may(source, mount, run_unshard):
+    """A mount point inside it, for example."""
+    point = mount(source.path).path
+    subprocess.run(["mount", "-t", "tmpfs", "none", point / "scale"], check=True, timeout=BOUND)
+    try:
+        done = run_unshard("umount", point)
+    finally:
+        subprocess.run(["umount", point / "scale"], check=True, timeout=BOUND)
+    assert done.returncode == 1
+    assert f"{point}: busy, and still mounted" in done.stderr and "findmnt" in done.stderr
+    assert run_unshard("umount", point).returncode == 0
+
+
 def test_umount_returns_once_the_process_has_ended(source, work, run_unshard):
     point = work / "point"
     point.mkdir()
