@@ -1,5 +1,7 @@
 #include "fs/kernel/mount_checks.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -68,6 +70,21 @@ Status CheckPassedDevice(const std::string& mount_point, int descriptor) {
                   "number as option fd=, and let this program inherit it");
 }
 
+// Waits as long as another process has it. None where it cannot be locked: to open a directory of
+// autofs would wait for the very mount that is being made; autofs asks for one at a time.
+FileDescriptor LockDirectory(const std::string& path) {
+  const auto table = ReadMountTable();
+  const auto holding = table ? MountHolding(*table, path) : std::nullopt;
+  if (!holding || holding->type == "autofs") return {};
+  FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return directory;
+  int locked = 0;
+  do {
+    locked = flock(directory.get(), LOCK_EX);
+  } while (locked != 0 && errno == EINTR);
+  return locked == 0 ? std::move(directory) : FileDescriptor();
+}
+
 }  // namespace
 
 Status DecideWriting(MountOptions& options) {
@@ -91,8 +108,11 @@ void WarnOfOthers(const MountOptions& options) {
              "(allow_other): say with umask=, fmask= and dmask= what they may");
 }
 
-Status CheckMountPoint(const std::string& mount_point) {
-  if (const auto passed = PassedDevice(mount_point)) return CheckPassedDevice(mount_point, *passed);
+Result<FileDescriptor> ClaimMountPoint(const std::string& mount_point) {
+  if (const auto passed = PassedDevice(mount_point)) {
+    UNSHARD_RETURN_IF_ERROR(CheckPassedDevice(mount_point, *passed));
+    return FileDescriptor();
+  }
   UNSHARD_RETURN_IF_ERROR(ClearMountPoint(mount_point));
   struct stat info {};
   if (stat(mount_point.c_str(), &info) != 0) {
@@ -111,7 +131,9 @@ Status CheckMountPoint(const std::string& mount_point) {
         "; load the kernel's module (`modprobe fuse`), or give this device to the container";
     return tl::unexpected<Error>(std::move(error));
   }
-  return {};
+  FileDescriptor claim = LockDirectory(mount_point);
+  UNSHARD_RETURN_IF_ERROR(ClearMountPoint(mount_point));
+  return claim;
 }
 
 }  // namespace unshard

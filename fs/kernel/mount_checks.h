@@ -6,6 +6,7 @@
 
 #include "codec/core/error.h"
 #include "fs/common/mount_options.h"
+#include "store/local/file_descriptor.h"
 
 namespace unshard {
 
@@ -21,6 +22,10 @@ void WarnOfOthers(const MountOptions& options);
 // Whether a file system can be mounted there. Removes a mount of unshard whose process is gone;
 // fails where another one is there, where it is no directory, and where there is no FUSE. A
 // descriptor that is passed must be one of FUSE.
-Status CheckMountPoint(const std::string& mount_point);
+//
+// Of several processes that mount there at once one goes on, until the descriptor that it gets is
+// closed; the others wait, and then find its mount. No descriptor where the directory cannot be
+// locked: it may not be read, or is on a file system without such locks.
+Result<FileDescriptor> ClaimMountPoint(const std::string& mount_point);
 
 }  // namespace unshard

@@ -346,12 +346,13 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   WarnOfOthers(options);
   if (options.read_only) WarnOfUnpublished(options, "shown here");
   KeepFreedBuffers(kLargestBuffer);
-  UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
+  UNSHARD_ASSIGN_OR_RETURN(FileDescriptor claim, ClaimMountPoint(options.mount_point));
   const std::string mount_point = options.mount_point;
   Status ended;
   const Status caught = CatchExceptions([&]() -> Status {
     ServedMount mount(std::move(options), on_mounted);
     ended = mount.Mount();
+    claim = FileDescriptor();
     if (ended) ended = mount.Serve();
     return {};
   });

@@ -154,6 +154,21 @@ def test_umount_of_a_busy_mount_says_so_and_leaves_it_working(source, point, run
     assert ended(point)
 
 
+def test_of_several_mounts_of_one_directory_at_once_one_wins(unshard_binary, source, point):
+    """The others say what is there, and leave no daemon behind that nobody can reach."""
+    for _ in range(8):
+        racing = [subprocess.Popen([unshard_binary, "mount", source.path, point], text=True,
+                                   stderr=subprocess.PIPE) for _ in range(3)]
+        ends = [(each.communicate(timeout=BOUND)[1], each.returncode) for each in racing]
+        assert sorted(code for _, code in ends) == [0, 1, 1], ends
+        for message, code in ends:
+            assert code == 0 or f"{point}: {source.path} is mounted there already" in message
+        assert_serves(point, source)
+        assert wait_until(lambda: len(daemons_of(point)) == 1, BOUND)
+        subprocess.run([unshard_binary, "umount", point], check=True, timeout=BOUND)
+        assert ended(point)
+
+
 def test_umount_of_what_is_not_mounted_says_so(point, run_unshard):
     done = run_unshard("umount", point)
     assert done.returncode == 1 and f"{point}: nothing is mounted there" in done.stderr
