@@ -8,6 +8,7 @@ UNSHARD_CHUNK_CODEC  encodes and decodes one chunk (default: chunk_codec beside 
 UNSHARD_FROZEN_PYTHON  a Python with zarr 2.18 (default: as tests/run installs it)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         where it is set, work directories are not removed
+UNSHARD_LONG         0: tests that are marked `long` are left out
 """
 
 import itertools
@@ -22,6 +23,14 @@ import pytest
 from mounting import Mount, MountFailed, mounted_at, remove_tree  # noqa: F401
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("UNSHARD_LONG") != "0":
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 # The unit tests under the sanitizers, and the fuzz targets under libFuzzer: each in a build folder of its own below
-# this one. Builds come one after the other. Of what tests/run allows, two more than there are processors, what
+# this one. Builds come one after the other, and
+# give way to the tests beside them. Of what tests/run allows, two more than there are processors, what
 # computes all the time counts twice: beside it run tests that mostly wait.
 
 set(asan_programs codec_tests store_tests fs_tests fuzz_tests)
@@ -23,7 +24,7 @@ foreach(preset asan tsan fuzz)
   list(JOIN ${preset}_programs " " programs)
   add_test(NAME ${test} COMMAND ${BASH_PROGRAM} -ec
     "'${CMAKE_COMMAND}' --preset ${preset} -S . -B '${folder}' >'${folder}.log' || { cat '${folder}.log'; exit 1; }
-     '${CMAKE_COMMAND}' --build '${folder}' --target ${programs}"
+     nice -n 5 '${CMAKE_COMMAND}' --build '${folder}' --target ${programs}"
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${test} PROPERTIES LABELS ${${preset}_name} TIMEOUT 2400
                        PROCESSORS 2 RESOURCE_LOCK compiler FIXTURES_SETUP ${preset})

@@ -302,10 +302,14 @@ def big_source(path, rng):
     return voxels
 
 
-@pytest.mark.parametrize("options", [["--format", "zarr3", "--shard", "64,64,64"],
-                                     ["--format", "precomputed", "--shard", "64,64,64"],
-                                     ["--format", "zarr3", "--chunk", "24,24,24", "--codec", "zstd"],
-                                     ["--format", "n5"]], ids=" ".join)
+LONG = {"marks": pytest.mark.long}
+
+
+@pytest.mark.parametrize("options", [
+    ["--format", "zarr3", "--shard", "64,64,64"],
+    pytest.param(["--format", "precomputed", "--shard", "64,64,64"], **LONG),
+    pytest.param(["--format", "zarr3", "--chunk", "24,24,24", "--codec", "zstd"], **LONG),
+    pytest.param(["--format", "n5"], **LONG)], ids=" ".join)
 def test_a_copy_that_was_killed_goes_on(options, unshard_binary, copy, work):
     rng = np.random.default_rng([SEED, 77])
     wanted = big_source(work / "source", rng)

@@ -27,7 +27,7 @@ MOUNTS, WRITERS = 4, 4  # writers of each mount
 FAULTS = ["lost=0.03", "never=0.02", "busy=0.03", "again=0.05", "seed=1"]
 
 
-@pytest.fixture(params=["versitygw", "radosgw"])
+@pytest.fixture(params=["versitygw", pytest.param("radosgw", marks=pytest.mark.long)])
 def bucket(request, work):
     arguments = [work / "server"]
     server = Server(SERVERS / request.param, *arguments)

@@ -36,7 +36,8 @@ MANY = 10
 pytestmark = pytest.mark.usefixtures("no_settings_of_ours")
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.long)
+                                                       for kind in KINDS[1:])])
 def store(request, module_work):
     work = module_work / request.param
     work.mkdir()
