@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "fs/kernel/fuse_mount.h"
@@ -18,6 +20,8 @@
 
 namespace unshard {
 namespace {
+
+constexpr std::chrono::seconds kLongestClaim{10};
 
 // Handles a mount of ours that is there already: unmounts one whose process is gone.
 Status ClearMountPoint(const std::string& mount_point) {
@@ -70,19 +74,22 @@ Status CheckPassedDevice(const std::string& mount_point, int descriptor) {
                   "number as option fd=, and let this program inherit it");
 }
 
-// Waits as long as another process has it. None where it cannot be locked: to open a directory of
-// autofs would wait for the very mount that is being made; autofs asks for one at a time.
+// Waits while another process has it, but not for ever: a script may hold the lock around its call
+// of us. None where it cannot be locked: to open a directory of autofs would wait for the very
+// mount that is being made; autofs asks for one at a time.
 FileDescriptor LockDirectory(const std::string& path) {
   const auto table = ReadMountTable();
   const auto holding = table ? MountHolding(*table, path) : std::nullopt;
   if (!holding || holding->type == "autofs") return {};
   FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) return directory;
-  int locked = 0;
-  do {
-    locked = flock(directory.get(), LOCK_EX);
-  } while (locked != 0 && errno == EINTR);
-  return locked == 0 ? std::move(directory) : FileDescriptor();
+  const auto end = std::chrono::steady_clock::now() + kLongestClaim;
+  while (flock(directory.get(), LOCK_EX | LOCK_NB) != 0) {
+    const bool held = errno == EWOULDBLOCK || errno == EINTR;
+    if (!held || std::chrono::steady_clock::now() > end) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return directory;
 }
 
 }  // namespace

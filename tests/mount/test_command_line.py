@@ -169,6 +169,15 @@ def test_of_several_mounts_of_one_directory_at_once_one_wins(unshard_binary, sou
         assert ended(point)
 
 
+def test_a_script_may_lock_the_directory_around_its_mount(unshard_binary, source, point):
+    point.mkdir(exist_ok=True)
+    done = subprocess.run(["flock", point, unshard_binary, "mount", source.path, point], timeout=BOUND,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert_serves(point, source)
+    subprocess.run([unshard_binary, "umount", point], check=True, timeout=BOUND)
+
+
 def test_umount_of_what_is_not_mounted_says_so(point, run_unshard):
     done = run_unshard("umount", point)
     assert done.returncode == 1 and f"{point}: nothing is mounted there" in done.stderr
