@@ -30,8 +30,9 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   // Of several versions of one chunk the latest becomes the latest one last.
   const std::vector<ReplayedChunk> found = InReplayOrder(std::move(recovered));
   std::map<std::string, std::vector<CommittedVersions::Spooled>>
-      published;                  // by directory of shards
-  std::set<std::string> waiting;  // keys of objects
+      published;                   // by directory of shards
+  std::set<std::string> waiting;   // keys of objects
+  std::set<std::string> replaced;  // keys of shards
   const auto is_file = [&](const SpooledChunk& chunk) {
     return chunk.terms.whole_file && replay_file_;
   };
@@ -53,6 +54,7 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
       case Fate::Kind::kPublished: {
         const auto key = fate.place.tree->chunks().ReplacedKey(fate.place.chunk);
         published[ParentPath(*key)].push_back(spooled);
+        if (!chunk.removed) replaced.insert(*key);
         break;
       }
       case Fate::Kind::kWaits: {
@@ -76,12 +78,23 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
       versions_.Discard(chunks);
     }
   }
+  if (!replay_file_) RemoveLeftLocks(replaced);
   attempts_.ForgetAllBut(waiting);
   if (found.empty()) return;
   LogInfo(
       replacer_.Describe("") + ": " + std::to_string(found.size()) +
       (found.size() == 1 ? " chunk of an earlier mount waits" : " chunks of earlier mounts wait") +
       " in the spool to be published");
+}
+
+// Of shards in directories: the earlier mount may have ended before it removed its locks, and no
+// publish of ours comes to do so. A replacement that is not committed removes them. A lock that a
+// living process holds is not waited for.
+void SpoolReplay::RemoveLeftLocks(const std::set<std::string>& shards) {
+  for (const std::string& key : shards) {
+    const auto begun = replacer_.Begin({key, std::nullopt}, Deadline{{}, {}});
+    if (!begun) LogDebug(begun.error().message);
+  }
 }
 
 std::string SpoolReplay::AttemptKey(const ChunkInTree& place) const {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ class SpoolReplay {
     // What it replaces; nothing where that is not known.
     std::optional<StoredChunkPrint> stored = std::nullopt;
   };
+  void RemoveLeftLocks(const std::set<std::string>& shards);
   // The directory of the mounted trees that has its dataset.
   [[nodiscard]] std::string DirectoryOf(const SpooledChunk& chunk) const;
   // The key of its object in the source.

@@ -290,6 +290,28 @@ def test_publish_takes_over_several_spools_of_a_source(killed, work, folder, mou
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_the_lock_of_a_publish_that_was_killed_is_removed(killed, folder, work, run_unshard, held):
+    """Right after it had replaced the shards: no later publish of them comes to remove it. A lock
+    that another process holds stays."""
+    shutil.copytree(folder, work / "as killed")
+    assert run_unshard("spool", "publish", "--spool", folder, killed.top).returncode == 0
+    shard = killed.source.shard_path(killed.absent(1)[0])
+    left = [shard.with_name(shard.name + suffix) for suffix in (".__lock", ".new.__lock")]
+    for path in left:
+        path.write_bytes(b"")
+    folder.rmdir()
+    os.rename(work / "as killed", folder)
+    with open(left[0], "r+b") as lock:
+        if held:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+        done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path.exists() for path in left] == [held, held]
+    killed.check_source()
+    assert list(folder.iterdir()) == []
+
+
 def copy_in_its_place(killed, work):
     """The same bytes and names at the same path, and yet another dataset."""
     shutil.copytree(killed.top, work / "copy")
