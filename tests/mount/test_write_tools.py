@@ -278,6 +278,19 @@ def test_tar_x_unpacks_chunks_with_their_times(one_of_each, work, options):
                else 0)[0].count("Contents differ") == 0
 
 
+def test_tar_x_over_metadata_takes_overwrite(one_of_each, work):
+    """fs/docs/programs.md: tar removes what is there before it makes it, unless it is told not to."""
+    case = one_of_each
+    document = "info" if case.precomputed else "zarr.json"
+    run("tar", "-C", case.root, "-cf", work / "all.tar", ".")
+    before = (case.source.path / document).read_bytes()
+    said = run("tar", "-C", case.root, "-xf", work / "all.tar", code=2)[1]
+    assert said.splitlines()[0] == f"tar: ./{document}: Cannot open: File exists", said
+    assert run("tar", "-C", case.root, "--overwrite", "-xf", work / "all.tar")[1] == ""
+    case.check(quiet=False)
+    assert (case.source.path / document).read_bytes() == before
+
+
 def test_sed_i_replaces_a_chunk(case):
     name = case.present()[0]
     run("sed", "-i", "y/Ax/Bz/", case.path(name), env={**os.environ, "LC_ALL": "C"})
