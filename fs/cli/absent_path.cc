@@ -7,6 +7,7 @@
 #include "codec/json/parser.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/option_table.h"
+#include "store/local/shard_lock.h"
 #include "store/object/key.h"
 #include "store/volume/volume.h"
 
@@ -51,7 +52,7 @@ std::string DescriptionOf(const DatasetTree& datasets, const std::string& path) 
   return "";
 }
 
-std::string Explain(DatasetTree& datasets, const std::string& path) {
+std::string Explain(DatasetTree& datasets, const std::string& path, bool writable) {
   for (std::size_t end = path.rfind('/');; end = path.rfind('/', end - 1)) {
     const std::string above = end == std::string::npos ? "" : path.substr(0, end);
     const std::string_view below = std::string_view(path).substr(above.empty() ? 0 : end + 1);
@@ -59,15 +60,25 @@ std::string Explain(DatasetTree& datasets, const std::string& path) {
     for (const auto& tree : overlay ? overlay->trees : std::vector<std::shared_ptr<ChunkTree>>()) {
       const NameKind kind = KindOf(*tree, below);
       if (kind == NameKind::kChunk) {
-        return "this chunk is not stored: its voxels have the fill value, and writing a file of "
-               "this name creates it";
+        return std::string("this chunk is not stored: its voxels have the fill value") +
+               (writable ? ", and writing a file of this name creates it" : "");
       }
       if (kind == NameKind::kNoChunk) {
         return "this looks like the name of a chunk, but the chunk is outside the array" +
                DescriptionOf(datasets, above);
       }
+      if (tree->IsShardKey(WithoutLockSuffix(below))) {
+        return "this is a shard, or its lock, in the source: the mount shows its chunks as files "
+               "instead";
+      }
     }
     if (above.empty()) break;
+  }
+  for (const FoundDataset& found : datasets.found()) {
+    const bool plain = !found.tree && !found.chunk_shape.empty();
+    if (!plain || found.path == path || !IsAtOrBelow(path, found.path)) continue;
+    return "the source has no such file; in an array without shards (" +
+           Printable(found.description) + ") the voxels of a missing chunk have the fill value";
   }
   return "no file of the source and no chunk has this name";
 }
@@ -78,7 +89,11 @@ std::string ExplainAbsentPath(const std::string& config, const std::string& insi
   const auto options = OptionsOfMount(config);
   if (!options || inside.size() < 2) return "";
   const auto volume = Volume::Open(*options, nullptr);
-  return volume ? Explain(*(*volume)->parts().datasets, inside.substr(1)) : "";
+  if (!volume) return "";
+  const auto document = ParseJson(config);
+  const JsonValue* read_only = document ? document->Find("read_only") : nullptr;
+  const bool writable = read_only != nullptr && read_only->is_boolean() && !read_only->boolean();
+  return Explain(*(*volume)->parts().datasets, inside.substr(1), writable);
 }
 
 }  // namespace unshard

@@ -64,6 +64,7 @@ std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& so
            "` shows shape and chunks; a file that is not a chunk needs another kind of name, such "
            "as .NAME.tmp";
   }
+  if (failure.operation == "mkdir") return "choose a name for the directory that is no chunk's";
   if (failure.operation == "setattr") {
     return "write the whole chunk, or write a new file beside it and rename that onto the chunk";
   }
@@ -74,9 +75,11 @@ std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& so
 std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& source,
                            const std::string& mount_point) {
   if (failure.code == ErrorCodeName(ErrorCode::kDataLoss)) {
-    return "the stored bytes are damaged; everything else can still be read. Replace the file that "
-           "is named above in " +
-           source + " with an intact copy; the mount sees it at once";
+    const std::string file = "the file that is named above in " + source +
+                             " with an intact copy; the mount sees it at once";
+    const std::string damaged = "the stored bytes are damaged; everything else can still be read. ";
+    if (Contains(failure.message, "index")) return damaged + "Replace " + file;
+    return damaged + "Write the chunk again, or remove it; or replace " + file;
   }
   if (failure.code == ErrorCodeName(ErrorCode::kResourceExhausted)) {
     return "mount with a larger memory=, which caps what one file may need";
@@ -163,6 +166,15 @@ std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
   }
   if (failure.errno_name == "EINVAL") return AdviceOnArgument(failure, source);
   if (failure.errno_name == "EIO") return AdviceOnDamage(failure, source, mount_point);
+  if (failure.errno_name == "EROFS" && failure.path.starts_with("/.unshard/")) {
+    return "read it; what it says is decided by the options of `unshard mount`";
+  }
+  if (failure.errno_name == "EPERM" && Contains(failure.message, "existing chunks depend on it")) {
+    return "leave that member as it is; `unshard copy` makes a dataset with another layout";
+  }
+  if (failure.errno_name == "EPERM" && Contains(failure.message, "remove those chunks first")) {
+    return "remove the dataset as a whole (`rm -r`), or its chunks before this file";
+  }
   if (failure.errno_name == "EACCES" && IsUrl(source)) {
     return "check what the credentials of the mount may do in " + source +
            "; changed credentials are used without a new mount, except those in its environment";

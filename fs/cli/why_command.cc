@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -14,6 +15,9 @@
 #include "fs/cli/mount_command.h"
 #include "fs/common/bounded_read.h"
 #include "fs/kernel/fuse_mount.h"
+#include "fs/mount/mount_status.h"
+#include "store/object/key.h"
+#include "store/spool/spool_contents.h"
 
 namespace unshard {
 namespace {
@@ -71,27 +75,89 @@ int ReportUnread(const Place& place, const BoundedRead& read) {
                   "the process of this mount is gone, so that every request fails; `unshard "
                   "umount` removes it, and the next mount publishes its written chunks");
   }
+  if (read.error == EACCES) {
+    return Refuse(mount,
+                  "only the user who mounted it may use this mount, and ask it; mount it with -o "
+                  "allow_other for all users");
+  }
   return ReportFailure(FailErrno(read.error, mount + "/.unshard/errors").value());
 }
 
+void Explain(const std::string& what, const std::string& why, const std::string& to_do) {
+  std::cout << what << "\n    why: " << why << "\n    what to do: " << to_do << "\n";
+}
+
+bool ExplainQuarantined(const std::vector<SpoolConflict>& chunks, const std::string& reason,
+                        const std::string& path, const Place& place) {
+  const std::string name = place.inside.substr(1);
+  const std::string source = Printable(place.mount.source);
+  for (const SpoolConflict& one : chunks) {
+    if (JoinPath(one.dataset, one.chunk) != name) continue;
+    Explain(Printable(path) + ": not published, but quarantined",
+            reason + "; it is kept as " + Printable(one.path),
+            "`unshard spool export DIRECTORY " + source + "` copies it, `unshard spool drop " +
+                source + " " + Printable(name) +
+                "` removes it for good; then write the chunk anew");
+    return true;
+  }
+  return false;
+}
+
+// Explains that a chunk was quarantined, if it was.
+bool ExplainQuarantined(const std::string& path, const Place& place, const SpoolStatus& write) {
+  return ExplainQuarantined(write.conflicting,
+                            "another program has changed this chunk in the source", path, place) ||
+         ExplainQuarantined(write.quarantined,
+                            "it does not fit the source as it is now, or is damaged", path, place);
+}
+
+// Explains what was written there, as long as it is not in the source.
+bool ExplainWritten(const std::string& path, const Place& place, const SpoolStatus& write) {
+  const std::string name = place.inside.substr(1);
+  if (std::find(write.scratch.begin(), write.scratch.end(), name) != write.scratch.end()) {
+    Explain(Printable(path) + ": is a scratch file",
+            "it has no chunk's name, so it stays on this machine and ends with the mount",
+            "rename it onto the name of a chunk to store it, or copy it elsewhere");
+    return true;
+  }
+  const auto contents = ReadSpool(write.spool);
+  if (!contents) return false;
+  for (const SpoolFile& file : contents->chunks) {
+    if (JoinPath(file.chunk.dataset, file.chunk.chunk) != name) continue;
+    Explain(Printable(path) + ": " + (file.chunk.removed ? "removed" : "written") +
+                ", and not published yet",
+            "it waits in the spool; programs that read the source see the chunk as it was",
+            "`unshard flush " + Printable(place.mount.mount_point) + "` publishes it now");
+    return true;
+  }
+  return false;
+}
+
 // Nothing is recorded of the path: its chunk may be absent, or the kernel refused by itself.
-int ReportNoFailure(const std::string& path, const Place& place, const std::string& config) {
+int ReportNoFailure(const std::string& path, const Place& place, const std::string& config,
+                    const Result<MountStatus>& status) {
   const std::string mount = Printable(place.mount.mount_point);
+  if (status && status->write && ExplainWritten(path, place, *status->write)) return 0;
   struct stat found;
   if (lstat(path.c_str(), &found) != 0 && errno == ENOENT) {
     const std::string why = ExplainAbsentPath(config, place.inside);
     if (!why.empty()) {
-      std::cout << Printable(path) << ": does not exist\n    why: " << why
-                << "\n    what to do: `unshard info " << Printable(place.mount.source)
-                << "` shows shape and chunks\n";
+      Explain(Printable(path) + ": does not exist", why,
+              "`unshard info " + Printable(place.mount.source) + "` shows shape and chunks");
       return 0;
     }
   }
-  return Refuse(
-      path,
-      "no failed request is recorded for this path; the kernel itself refuses writes to a "
-      "read-only mount (`unshard status " +
-          mount + "`) and access without permission (`ls -ld`)");
+  std::string message = "no failed request is recorded for this path; ";
+  if (status && status->read_only) {
+    message +=
+        "the mount is read-only, and the kernel refuses writes to it without a record: to "
+        "write, mount without ro";
+  } else {
+    message +=
+        "the kernel refuses access without permission by itself (`ls -ld`); `unshard status " +
+        mount + "` shows what the mount does";
+  }
+  return Refuse(path, message);
 }
 
 }  // namespace
@@ -108,7 +174,8 @@ int RunWhy(const std::string& path) {
   const std::string mount = Printable(place->mount.mount_point);
   const std::string control = place->mount.mount_point + "/.unshard/";
   const auto reads =
-      ReadWithin({control + "errors", control + "config.json"}, kControlFileMilliseconds);
+      ReadWithin({control + "errors", control + "config.json", control + "status.json"},
+                 kControlFileMilliseconds);
   const BoundedRead& read = reads.front();
   if (read.state != BoundedRead::State::kRead) return ReportUnread(*place, read);
   std::optional<LoggedFailure> last;
@@ -118,15 +185,16 @@ int RunWhy(const std::string& path) {
     if (!failure || !Concerns(*failure, Printable(place->inside))) continue;
     if (!last || !IsConsequence(*failure, *last)) last = failure;
   }
-  if (!last) {
-    return ReportNoFailure(path, *place, reads.back().text);
-  }
+  const auto status = ParseMountStatus(reads[2].text);
+  // That says more than the failure of the flush that has found it.
+  const bool may_be_kept = (!last || last->operation == "flush") && status && status->write;
+  if (may_be_kept && ExplainQuarantined(path, *place, *status->write)) return 0;
+  if (!last) return ReportNoFailure(path, *place, reads[1].text, status);
   // A commit can fail at RELEASE, after all descriptors are closed: to the caller that is a close.
   const std::string operation = last->operation == "release" ? "close" : last->operation;
-  std::cout << mount << last->path << ": " << operation << " failed with " << last->errno_name
-            << " at " << last->time << "\n    why: " << last->message
-            << "\n    what to do: " << AdviceOn(*last, Printable(place->mount.source), mount)
-            << "\n";
+  Explain(mount + last->path + ": " + operation + " failed with " + last->errno_name + " at " +
+              last->time,
+          last->message, AdviceOn(*last, Printable(place->mount.source), mount));
   return 0;
 }
 
