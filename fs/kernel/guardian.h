@@ -2,10 +2,11 @@
 //
 // A daemon that is killed while one of its threads notifies the kernel of a changed name may stay
 // in the kernel for ever: the thread waits for the lock of a directory, whose holder waits for an
-// answer of the daemon. The device stays open, so no request ends. The guardian does not hold the
-// device: where the daemon's main thread has ended and another one stays, it aborts the connection,
-// and all requests fail with ECONNABORTED. The mount itself stays, so that no program writes into
-// the directory below it.
+// answer of the daemon. The kernel ends the requests that the daemon has read, unless they came
+// over io_uring or that thread has no device of its own (fs/kernel/notifications.h). It does not
+// end those that the daemon had not read. The guardian holds no device: where the daemon's main
+// thread has ended and another one stays, it aborts the connection, and all requests fail with
+// ECONNABORTED. The mount itself stays, so that no program writes into the directory below it.
 //
 // It also ends the daemon where no other process is left in a mount namespace below the machine's
 // own (unshare -m): the daemon itself would keep the namespace, and so the mount, for ever.

@@ -3,7 +3,8 @@
 // 1. The guardian is forked, before there are threads (fs/kernel/guardian.h).
 // 2. The source is opened and mounted. All threads that are started here have the signals blocked
 //    that end a mount: only EndAtSignals takes them.
-// 3. A thread of its own notifies the kernel of changes of the source.
+// 3. A thread follows changes of the source, and another one notifies the kernel of them
+//    (fs/kernel/notifications.h).
 // 4. Requests are served until the file system is unmounted, or a signal ends the mount
 //    (fs/kernel/end_at_signals.h).
 // 5. Notifications stop, the file system is unmounted, and the guardian ends.
@@ -33,6 +34,7 @@
 #include "fs/kernel/interrupts.h"
 #include "fs/kernel/mount_checks.h"
 #include "fs/kernel/mount_record.h"
+#include "fs/kernel/notifications.h"
 #include "fs/kernel/operations.h"
 #include "fs/kernel/ring_queues.h"
 #include "fs/mount/mount.h"
@@ -51,24 +53,6 @@ constexpr unsigned kThreads = 64;
 // Each request that reads waits for the server, and no program that reads should wait for others.
 constexpr unsigned kThreadsOfServers = 256;
 constexpr std::size_t kLargestBuffer = std::size_t{4} << 20;
-
-class SessionNotifier final : public KernelNotifier {
- public:
-  SessionNotifier(fuse_session* session, Counters& counters)
-      : session_(session), counters_(counters) {}
-  void InvalidateEntry(NodeId parent, const std::string& name) override {
-    counters_.entries_invalidated.fetch_add(1, std::memory_order_relaxed);
-    // -ENOENT: the kernel does not know the name, which is as good.
-    fuse_lowlevel_notify_inval_entry(session_, parent, name.c_str(), name.size());
-  }
-  void InvalidateInode(NodeId node) override {
-    fuse_lowlevel_notify_inval_inode(session_, node, 0, 0);
-  }
-
- private:
-  fuse_session* const session_;
-  Counters& counters_;
-};
 
 struct DestroySession {
   void operator()(fuse_session* session) const { fuse_session_destroy(session); }
@@ -116,10 +100,10 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
 
 // What could not be followed now is followed later.
 void Follow(const ChangeWatcher::Event& event, ChangeQueue& changes, VolumeFs& fs,
-            SessionNotifier& notifier, const std::stop_token& ending) {
+            Notifications& notifications, const std::stop_token& ending) {
   constexpr std::chrono::seconds kPause{1};
   const Status followed = CatchExceptions([&]() -> Status {
-    for (const auto& key : fs.Refresh(event, notifier)) changes.PushLater(key, kPause);
+    for (const auto& key : fs.Refresh(event, notifications)) changes.PushLater(key, kPause);
     return {};
   });
   if (followed) return;
@@ -128,22 +112,21 @@ void Follow(const ChangeWatcher::Event& event, ChangeQueue& changes, VolumeFs& f
 }
 
 // Runs in a thread of its own until the queue is closed. `ending`: a store is no longer waited for.
-void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
+void FollowChanges(ChangeQueue& changes, VolumeFs& fs, Notifications& notifications,
                    const std::stop_token& ending) {
   const auto stop = [&] { return ending; };
   const ServedCaller caller(std::chrono::steady_clock::time_point::max(), stop, stop);
-  SessionNotifier notifier(session, fs.counters());
   while (const auto item = changes.Pop()) {
     if (const auto* name = std::get_if<ChangeQueue::Name>(&*item)) {
       // The answer of a look-up that began before may still create the dentry.
       fs.AwaitAnswers();
-      notifier.InvalidateEntry(name->parent, name->name);
+      notifications.InvalidateEntry(name->parent, name->name);
     } else if (const auto* pages = std::get_if<ChangeQueue::Pages>(&*item)) {
       // The answer of a read that began before may still fill one.
       fs.AwaitAnswers();
-      notifier.InvalidateInode(pages->node);
+      notifications.InvalidateInode(pages->node);
     } else {
-      Follow(std::get<ChangeWatcher::Event>(*item), changes, fs, notifier, ending);
+      Follow(std::get<ChangeWatcher::Event>(*item), changes, fs, notifications, ending);
     }
   }
 }
@@ -220,6 +203,7 @@ class ServedMount {
   FuseContext context_;
   std::unique_ptr<VolumeFs> fs_;
   SessionPtr session_;
+  std::optional<Notifications> notifications_;  // while follower_ runs
   std::stop_source follower_ends_;
   std::thread follower_;
 };
@@ -288,8 +272,9 @@ Status ServedMount::Mount() {
   UNSHARD_RETURN_IF_ERROR(OpenSource());
   UNSHARD_RETURN_IF_ERROR(MountSession());
   const Status started = CatchExceptions([&]() -> Status {
+    notifications_.emplace(session_.get(), fs_->counters());
     follower_ = std::thread([this, ending = follower_ends_.get_token()] {
-      FollowChanges(changes_, *fs_, session_.get(), ending);
+      FollowChanges(changes_, *fs_, *notifications_, ending);
     });
     return {};
   });
@@ -303,6 +288,7 @@ void ServedMount::StopNotifying() {
   changes_.Close();
   follower_ends_.request_stop();
   follower_.join();
+  notifications_.reset();
 }
 
 Status ServedMount::Serve() {

@@ -7,6 +7,8 @@ import errno
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -14,10 +16,11 @@ import pytest
 from chunk_writer import WAYS, WHOLE
 from faults import (DEAD, OTHER_PIDS, SourceWatch, Writers, assert_ends, clear_away, flush,
                     guardian_of, kill, write_state)
+from held_opens import HeldOpens
 from history import History
 from io_uring import io_uring_if_offered
 from line_source import LineSource
-from mounting import daemon_of, wait_until
+from mounting import daemon_of, thread_states, wait_until
 
 
 
@@ -143,6 +146,74 @@ def test_nothing_hangs_where_a_daemon_is_killed_that_names_are_changed_through(
             writers.wait(30)
     unexpected = set(History().load(journal).errors()) - set(DEAD)
     assert not unexpected
+
+
+LOOK = """
+import os, sys
+sys.stdin.read()
+try:
+    os.stat(sys.argv[1])
+except OSError:
+    pass
+"""
+# As servers do; the kernel is to be notified of the name, which may lead to the file.
+OPEN_WITHOUT_NAME = """
+import os, sys
+sys.stdin.read()
+place = os.open(sys.argv[1], os.O_PATH)
+file = os.open(f"/proc/self/fd/{place}", os.O_WRONLY | os.O_TRUNC)
+os._exit(0)
+"""
+
+
+class Program:
+    """Waits for begin(). `with`: it is killed at the end, if it still runs."""
+
+    def __init__(self, text, path):
+        self.process = subprocess.Popen([sys.executable, "-S", "-c", text, path], stdin=subprocess.PIPE)
+
+    def begin(self):
+        self.process.stdin.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def test_a_daemon_that_is_killed_while_it_notifies_ends_without_its_guardian(work, mount_again):
+    """A thread of it waits in the kernel for a directory, whose lock a look-up has that nobody answers."""
+    source = LineSource(str(work / "source"), "zarr.", shards=3, per_shard=8).create()
+    source.write_values({chunk: (0, 1) for chunk in range(source.count)})
+    mounted = mount_again(source, "publish_after=1000,no_io_uring")
+    name = [mounted.path / source.name(shard * source.per_shard) for shard in range(3)]
+    name[0].stat()  # the kernel has the name
+    guardian, daemon = guardian_of(mounted), daemon_of(mounted)
+
+    def notifies():
+        return any("fuse_reverse_inval" in state for state in thread_states([daemon]).values())
+
+    with (Program(LOOK, name[1]) as before, Program(OPEN_WITHOUT_NAME, name[0]) as opener,
+          Program(LOOK, name[2]) as after,
+          HeldOpens(source.shard_path(1)) as first, HeldOpens(source.shard_path(2)) as second):
+        before.begin()
+        first.await_one(30)
+        # The notification comes once all look-ups have been answered that are under way: the open
+        # does not wait for that for ever.
+        opener.begin()
+        assert opener.process.wait(30) == 0
+        after.begin()
+        second.await_one(30)
+        first.let_go()
+        assert before.process.wait(30) == 0
+        assert wait_until(notifies, 30), thread_states([daemon])
+        os.kill(guardian, signal.SIGKILL)
+        os.kill(daemon, signal.SIGKILL)
+        assert_ends(mounted, [after.process.pid])
+        assert after.process.wait(30) == 0
+        clear_away(mounted)
 
 
 def test_nothing_hangs_where_a_read_only_mount_is_killed_while_its_source_changes(

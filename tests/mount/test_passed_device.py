@@ -103,6 +103,19 @@ def test_chunks_are_read_and_written_until_the_mount_is_unmounted(passed, unshar
     assert "unshard:" not in mount.log.read_text()
 
 
+@pytest.mark.parametrize("who", WHO)
+def test_the_kernel_is_notified_of_changes_of_the_source(passed, who):
+    """Also where the daemon may open no second device for that: it does not ask for attributes again by itself."""
+    mount = passed(who)
+    mount.serve("-f")
+    chunk, shard = mount.point / mount.source.names[5], mount.source.shard_of(5)
+    before = chunk.stat().st_mtime_ns
+    mount.source.publish(shard, 2)
+    after = mount.source.shard_path(shard).stat().st_mtime_ns
+    assert after != before
+    assert wait_until(lambda: chunk.stat().st_mtime_ns == after, BOUND), mount.log.read_text()
+
+
 def test_a_signal_ends_all_requests_and_publishes(passed):
     mount = passed("nobody")
     mount.serve("-f")
