@@ -46,6 +46,16 @@ std::vector<std::string> KernelInvalidation::Refresh(const ChangeWatcher::Event&
   return std::exchange(unread_, {});
 }
 
+void KernelInvalidation::DropPages(NodeId node) {
+  const auto staged = superblock_.open_versions.StagedAt(node);
+  const bool ended = staged && staged->ended();
+  // The answer of a read that began before may still fill one.
+  superblock_.epoch.WaitForRunning();
+  notifier_.InvalidateInode(node);
+  if (!ended || !UnpackGridNode(node)) return;
+  superblock_.open_versions.EndWriting(node, staged, OpenVersions::End::kGivenBack);
+}
+
 void KernelInvalidation::RefreshAll(const ChangeWatcher::Event& event) {
   DatasetTree& datasets = *superblock_.parts.datasets;
   bool changed = true;

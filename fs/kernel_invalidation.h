@@ -31,6 +31,9 @@ class KernelInvalidation {
   // keys of metadata that could not be read for a reason that may pass: what the kernel keeps of
   // them stays until these are given to Refresh() as events once more.
   std::vector<std::string> Refresh(const ChangeWatcher::Event& event);
+  // The kernel drops the pages of a node. An arithmetic node that no writer has any more is that of
+  // the committed version again from then on.
+  void DropPages(NodeId node);
 
  private:
   using TreePtr = std::shared_ptr<ChunkTree>;

@@ -122,9 +122,7 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, Notifications& notificati
       fs.AwaitAnswers();
       notifications.InvalidateEntry(name->parent, name->name);
     } else if (const auto* pages = std::get_if<ChangeQueue::Pages>(&*item)) {
-      // The answer of a read that began before may still fill one.
-      fs.AwaitAnswers();
-      notifications.InvalidateInode(pages->node);
+      KernelInvalidation(fs.superblock(), notifications).DropPages(pages->node);
     } else {
       Follow(std::get<ChangeWatcher::Event>(*item), changes, fs, notifications, ending);
     }

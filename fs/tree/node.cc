@@ -47,6 +47,8 @@ std::shared_ptr<StagedInode> Node::Staged() const { return Taker(); }
 
 std::shared_ptr<StagedInode> Node::Taker() const {
   auto staged = superblock_.open_versions.StagedAt(id_);
+  // An arithmetic node that waits for its pages to be dropped.
+  if (staged && staged->ended() && UnpackGridNode(id_)) return nullptr;
   if (!staged || superblock_.open_versions.IsTaken(id_) || staged->opens() != 0) return staged;
   // The chunk was created at this node: once `staged` is no writer of it, the node is that of the
   // committed version.

@@ -42,6 +42,7 @@ void Superblock::StartWriting(WriteNotifications notifications) {
       [this](const auto& document, StagedFile& bytes, const timespec& modified) {
         return documents->Commit(document, bytes, modified);
       },
+      writing.drop_pages,
       [this](const std::string& path, const Error& error) { Report("release", path, error); }});
 }
 

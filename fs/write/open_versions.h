@@ -44,6 +44,7 @@ class OpenVersions {
   // `staged` has ended, and no file is open at the node. kGivenBack: the node is that of the
   // committed version again, of which alone the kernel has pages. kStaysTaken: no look-up is
   // answered with it any more; a writer that reaches it by an O_PATH descriptor can take it again.
+  // An arithmetic node is given back later, once the kernel has dropped its pages.
   enum class End { kGivenBack, kStaysTaken };
   void EndWriting(NodeId node, const StagedPtr& staged, End end);
   // Returns once BeginWriting would succeed, or after kLongestWait: whether it would.

@@ -233,12 +233,15 @@ void StagedFiles::End(const StagedPtr& staged) {
   if (parts_.scratch.Links(*staged) != 0) return;
   const bool dropped = staged->dirty();
   if (!staged->End()) return;
-  // The kernel may have pages of the dropped bytes, also where the chunk was removed while it was
-  // created and its inode has no dentry. It forgets nodes of the table soon.
-  const bool spoilt = dropped && (scratch || versions.IsTaken(staged->node()));
-  const bool kept = spoilt || !UnpackGridNode(staged->node());
+  // The kernel may have pages of bytes that were dropped, also where the chunk was removed while it
+  // was created and its inode has no dentry. A node that was taken over may also have pages of
+  // bytes that were committed, and may be withdrawn. The kernel forgets nodes of the table soon.
+  const NodeId node = staged->node();
+  const bool spoilt = (dropped && scratch) || versions.IsTaken(node);
+  const bool arithmetic = UnpackGridNode(node).has_value();
   using End = OpenVersions::End;
-  versions.EndWriting(staged->node(), staged, kept ? End::kStaysTaken : End::kGivenBack);
+  versions.EndWriting(node, staged, spoilt || !arithmetic ? End::kStaysTaken : End::kGivenBack);
+  if (spoilt && arithmetic && parts_.drop_pages) parts_.drop_pages(node);
 }
 
 }  // namespace unshard

@@ -32,6 +32,7 @@ class StagedFiles {
     std::function<void()> committed;  // a chunk: listings have it
     std::function<Status(const StagedInode::Document&, StagedFile& bytes, const timespec& modified)>
         commit_document;
+    std::function<void(NodeId node)> drop_pages;  // KernelInvalidation, soon; null: never
     // A commit at a RELEASE failed, which has no answer that would reach a program.
     std::function<void(const std::string& path, const Error& error)> report;
   };

@@ -4,8 +4,10 @@ FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the directory, which
 mount may hold; the mount counts those that it sends.
 """
 
+import contextlib
 import gzip
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -59,6 +61,44 @@ def test_a_chunk_that_is_renamed_onto_another_is_seen_at_once(kind, reader, work
             flush(case.mount)
     assert names_told(case) == 0
     case.check()
+
+
+@contextlib.contextmanager
+def found(path):
+    """A file as servers find it, before they open it: the kernel keeps its node meanwhile, and its pages."""
+    place = os.open(path, os.O_PATH)
+    try:
+        yield pathlib.Path(f"/proc/self/fd/{place}")
+    finally:
+        os.close(place)
+
+
+@pytest.mark.parametrize("why", ["conflict", "lost"])
+def test_nothing_is_seen_of_what_was_written_through_a_descriptor_and_is_withdrawn(why, work, mount):
+    case = WriteCase("precomputed-raw", work, mount, f"{UNTOLD},strict,spool={work}/spools")
+    name, before = case.present()[0], case.expected[case.present()[0]]
+    ours = case.bytes_for(name, 1)
+    with found(case.path(name)) as place:
+        with open(place, "w+b") as file:
+            file.write(ours)
+            file.seek(0)
+            assert file.read() == ours
+        assert case.path(name).read_bytes() == ours
+        if why == "conflict":  # another process has changed the chunk first
+            case.expected[name] = case.bytes_for(name, 9)
+            case.source.fill(case.expected)
+        else:
+            for sealed in (work / "spools").rglob("*,s*"):
+                sealed.unlink()
+        with pytest.raises(OSError):
+            flush(case.mount)
+        assert wait_until(lambda: case.path(name).read_bytes() != ours, 30)
+        assert case.path(name).read_bytes() == case.expected[name]
+        assert place.read_bytes() == before
+    case.put(name, 2)
+    flush(case.mount)
+    case.check_source()
+    case.check_mount()
 
 
 def same_size(case):

@@ -248,18 +248,68 @@ TEST_F(WritableVolume, AFileIsOpenedForWritingWithoutALookUp) {
   EXPECT_EQ(Text(Open(Find("0"))), "y");
 }
 
-TEST_F(WritableVolume, ANodeWithPagesOfWhatWasDroppedIsGivenToNobody) {
+// What a writer without a name leaves at the node that it has taken over.
+struct Left {
+  const char* name;
+  const char* written;
+  bool closed;  // close(2) succeeds
+};
+
+class NodeLeft : public WritableVolume, public testing::WithParamInterface<Left> {
+ protected:
+  // As the thread that notifies the kernel does.
+  void DropPages(NodeId node) {
+    struct Notifier final : KernelNotifier {
+      void InvalidateEntry(NodeId, const std::string&) override {}
+      void InvalidateInode(NodeId of) override { dropped = of; }
+      NodeId dropped = 0;
+    } notifier;
+    KernelInvalidation(fs_->superblock(), notifier).DropPages(node);
+    EXPECT_EQ(notifier.dropped, node);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(With, NodeLeft,
+                         testing::Values(Left{"WhatWasCommitted", "x", true},
+                                         Left{"WhatWasRefused", "too long", false},
+                                         Left{"Nothing", "", true}),
+                         [](const auto& left) { return left.param.name; });
+
+// What was committed may be withdrawn, if the spool loses it or another process has changed the
+// chunk first: the kernel must have no pages of it when the node is that of the stored version.
+TEST_P(NodeLeft, IsGivenToNobodyBeforeTheKernelHasDroppedItsPages) {
+  const auto& [name, written, closed] = GetParam();
   const NodeId stored = Find("0");
   EXPECT_FALSE(Open(stored, true));
   auto writer = Open(stored, true);
   ASSERT_TRUE(writer);
-  ASSERT_TRUE(fs_->Write(**writer, 0, AsBytes("too long")));
-  EXPECT_FALSE(fs_->Flush(**writer, 0));
+  ASSERT_TRUE(fs_->Write(**writer, 0, AsBytes(written)));
+  EXPECT_EQ(fs_->Flush(**writer, 0).has_value(), closed);
   fs_->Release(*std::move(writer));
+  EXPECT_EQ(fs_->GetAttributes(stored)->attributes.size, 1U);
+  for (const auto& sealed : Sealed()) std::filesystem::remove(sealed);
+  EXPECT_EQ(fs_->FlushAll().has_value(), std::string_view(written) != "x");
+  const NodeId found = Find("0");
+  EXPECT_NE(found, stored);
+  EXPECT_EQ(Text(Open(found)), "a");
   EXPECT_EQ(Text(Open(stored)), "look again");
-  const NodeId node = Find("0");
-  EXPECT_NE(node, stored);
-  EXPECT_EQ(Text(Open(node)), "a");
+  DropPages(stored);
+  EXPECT_EQ(Text(Open(stored)), "a");
+}
+
+TEST_F(NodeLeft, IsNotGivenBackWhileTheNextWriterHasIt) {
+  const NodeId stored = Find("0");
+  for (const char* text : {"x", "y"}) {
+    auto writer = Open(stored, true);
+    if (!writer) writer = Open(stored, true);
+    ASSERT_TRUE(writer) << text;
+    ASSERT_TRUE(fs_->Write(**writer, 0, AsBytes(text)));
+    DropPages(stored);
+    EXPECT_EQ(Text(Open(stored)), "look again");
+    ASSERT_TRUE(fs_->Flush(**writer, 0));
+    fs_->Release(*std::move(writer));
+    EXPECT_EQ(Text(Open(Find("0"))), text);
+  }
 }
 
 TEST_F(WritableVolume, WhoCannotBeToldFromOthersIsNeverGivenTheirBytes) {
