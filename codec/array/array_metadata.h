@@ -15,8 +15,8 @@
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/json/json.h"
+#include "codec/types/data_type.h"
 #include "codec/voxel/chunk_codec.h"
-#include "codec/voxel/data_type.h"
 
 namespace unshard {
 

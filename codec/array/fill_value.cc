@@ -233,6 +233,7 @@ Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type)
     case Kind::kComplex:
       return ParseComplex(value, type);
     case Kind::kRaw:
+    case Kind::kOpaque:
       return ParseRaw(value, type.size);
     case Kind::kBool: {
       UNSHARD_ASSIGN_OR_RETURN(bits, ParseBool(value));
@@ -279,6 +280,7 @@ JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type) {
       return JsonValue::Array({WriteFloat(item.first(item.size() / 2), LayoutOf(type)),
                                WriteFloat(item.subspan(item.size() / 2), LayoutOf(type))});
     case Kind::kRaw:
+    case Kind::kOpaque:
       break;
   }
   std::vector<JsonValue> bytes;

@@ -6,7 +6,7 @@
 #include "codec/core/bytes.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 

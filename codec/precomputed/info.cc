@@ -14,7 +14,7 @@
 #include "codec/json/writer.h"
 #include "codec/precomputed/object_check.h"
 #include "codec/precomputed/volume.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 #include "codec/voxel/volume_check.h"
 
 namespace unshard {

@@ -9,7 +9,7 @@
 #include "codec/core/lower_case.h"
 #include "codec/json/cursor.h"
 #include "codec/precomputed/mesh_manifest.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 namespace {

@@ -10,21 +10,14 @@
 namespace unshard {
 namespace {
 
-// Whether Neuroglancer, TensorStore and CloudVolume all read volumes of this type.
-bool ReadersOfVolumesKnow(const DataType& type) {
-  if (type.kind == DataType::Kind::kFloat) return type.size == 4;
-  return type.kind != DataType::Kind::kSigned || type.size < 8;
-}
-
 // The type in the format `to`; bool becomes uint8 where the format has no bool.
 Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
   if (IsZarr(to)) return type;
   DataType presented = type;
   if (type.kind == DataType::Kind::kBool) presented.kind = DataType::Kind::kUnsigned;
-  if (FindDataType(DataTypeDialect::kN5, DataTypeName(presented)) == presented &&
-      (to == ArrayDialect::kN5 || ReadersOfVolumesKnow(presented))) {
-    return presented;
-  }
+  const DataTypeNames* const names = FindDataTypeNames(presented);
+  const auto dialect = to == ArrayDialect::kN5 ? DataTypeDialect::kN5 : DataTypeDialect::kNewVolume;
+  if (names != nullptr && names->IsIn(dialect)) return presented;
   return Fail(ErrorCode::kNotSupported,
               std::string(DialectName(to)) + " has no data type like " + DataTypeName(type));
 }

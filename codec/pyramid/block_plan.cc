@@ -6,7 +6,7 @@
 
 #include "codec/compression/codec_chain.h"
 #include "codec/core/text.h"
-#include "codec/voxel/numpy_type.h"
+#include "codec/types/data_type.h"
 #include "codec/voxel/transpose.h"
 
 namespace unshard {

@@ -120,14 +120,14 @@ JsonValue CodecOf(std::string_view driver) {
 // --- Fill values
 
 // The float with these bits, "0x7fc00001".
-std::optional<double> FloatOfBits(const ElementType& type, std::string_view text) {
+std::optional<double> FloatOfBits(const DataType& type, std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
   const auto bits = ParseNumber<std::uint64_t>(text.substr(2), 16);
   if (!bits) return std::nullopt;
   if (type.size == 8) return std::bit_cast<double>(*bits);
   if (type.size == 4) return double{std::bit_cast<float>(static_cast<std::uint32_t>(*bits))};
   if (type.size != 2) return std::nullopt;
-  if (type.name == "bfloat16") {
+  if (type.kind == DataType::Kind::kBrainFloat) {
     return double{std::bit_cast<float>(static_cast<std::uint32_t>(*bits) << 16)};
   }
   const int exponent = static_cast<int>(*bits >> 10 & 31);
@@ -140,16 +140,17 @@ std::optional<double> FloatOfBits(const ElementType& type, std::string_view text
 }
 
 // A value of a document as TensorStore prints it. A value that the type does not have is unchanged.
-JsonValue FillValueOf(const ElementType& type, const JsonValue& value) {
-  using Kind = ElementType::Kind;
-  if (type.kind == Kind::kComplex && value.items().size() == 2) {
-    const ElementType& part = *FindElementType(type.size == 8 ? "float32" : "float64");
+JsonValue FillValueOf(const DataTypeNames& type, const JsonValue& value) {
+  using Kind = DataType::Kind;
+  const Kind kind = type.type.kind;
+  if (kind == Kind::kComplex && value.items().size() == 2) {
+    const DataTypeNames& part = *FindDataTypeNames({Kind::kFloat, type.type.ordered_size()});
     return JsonValue::Array(
         {FillValueOf(part, value.items()[0]), FillValueOf(part, value.items()[1])});
   }
-  if (type.kind == Kind::kBool && value.is_number()) return JsonValue::Boolean(value.text() != "0");
-  if (type.kind == Kind::kFloat && value.is_string()) {
-    if (const auto number = FloatOfBits(type, value.text())) return FloatJson(*number);
+  if (kind == Kind::kBool && value.is_number()) return JsonValue::Boolean(value.text() != "0");
+  if ((kind == Kind::kFloat || kind == Kind::kBrainFloat) && value.is_string()) {
+    if (const auto number = FloatOfBits(type.type, value.text())) return FloatJson(*number);
   }
   auto parsed = ParseElement(type, JsonCursor(value, "fill_value"));
   return parsed ? *std::move(parsed) : value;
@@ -246,14 +247,9 @@ Status DescribeCodecs(const JsonCursor& codecs, Description& array) {
 
 // "<u2" → "uint16"; other types keep their names.
 std::string Zarr2TypeName(const std::string& dtype) {
-  for (const char order : {'<', '|'}) {
-    std::string normal = dtype;
-    if (!normal.empty() && (normal[0] == '>' || normal[0] == '<' || normal[0] == '|')) {
-      normal[0] = order;
-    }
-    if (const ElementType* const type = FindZarr2Type(normal)) return std::string(type->name);
-  }
-  return dtype;
+  const auto known = ParseNumpyType(dtype);
+  const DataTypeNames* const names = known ? FindDataTypeNames(known->type) : nullptr;
+  return names != nullptr ? std::string(names->name) : dtype;
 }
 
 // --- Precomputed
@@ -329,7 +325,7 @@ Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, json.Member("codecs"));
   UNSHARD_RETURN_IF_ERROR(DescribeCodecs(codecs, array));
   if (const JsonValue* const fill = document.Find("fill_value")) {
-    const ElementType* const type = FindElementType(array.dtype);
+    const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
     array.fill_value = type != nullptr ? FillValueOf(*type, *fill) : *fill;
   }
   array.units = UnitsOf(document, shape.size());
@@ -349,7 +345,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   array.inner_order = reversed ? ReversedOrder(shape.size()) : IdentityOrder(shape.size());
   const JsonValue* const fill = document.Find("fill_value");
   if (fill != nullptr && !fill->is_null()) {
-    const ElementType* const type = FindElementType(array.dtype);
+    const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
     array.fill_value = type != nullptr ? FillValueOf(*type, WithNumbersOfStrings(*fill)) : *fill;
   }
   const JsonValue* const compressor = document.Find("compressor");

@@ -9,7 +9,7 @@ tl::unexpected<Error> CannotCreate(std::string message) {
   return Fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-Result<const ElementType*> RequiredType(const Schema& schema) {
+Result<const DataTypeNames*> RequiredType(const Schema& schema) {
   if (schema.dtype != nullptr) return schema.dtype;
   return CannotCreate("dtype: missing: a new array needs its data type, for example uint8");
 }

@@ -18,7 +18,7 @@ namespace unshard {
 tl::unexpected<Error> CannotCreate(std::string message);
 
 // The data type; fails where the schema has none.
-Result<const ElementType*> RequiredType(const Schema& schema);
+Result<const DataTypeNames*> RequiredType(const Schema& schema);
 
 // The domain of the schema with the bounds and labels that the format prescribes. Fails where the
 // two contradict each other, or a dimension has no bounds.

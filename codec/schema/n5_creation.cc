@@ -11,8 +11,8 @@ namespace unshard {
 namespace {
 
 // N5 blocks are below 2 GiB.
-Status CheckBlockSize(const std::vector<std::int64_t>& block, const ElementType& type) {
-  const std::int64_t most = (std::int64_t{1} << 31) / type.size;
+Status CheckBlockSize(const std::vector<std::int64_t>& block, const DataTypeNames& type) {
+  const std::int64_t most = (std::int64_t{1} << 31) / type.type.size;
   std::int64_t elements = 1;
   for (const std::int64_t extent : block) {
     if (extent > most / elements) {
@@ -40,8 +40,10 @@ void SetUnits(const DimensionUnits& units, JsonValue& document) {
 Result<JsonValue> NewN5Dataset(const Schema& schema) {
   UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain,
                            RequiredDomain(schema, DomainFromZero(schema.rank.value_or(0))));
-  UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
-  if (!type->n5) return CannotCreate("dtype: N5 has no " + std::string(type->name));
+  UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, RequiredType(schema));
+  if (!type->IsIn(DataTypeDialect::kN5)) {
+    return CannotCreate("dtype: N5 has no " + std::string(type->name));
+  }
   ChunkLayout layout = schema.chunk_layout;
   auto fixed = layout.SetInnerOrder(ReversedOrder(domain.rank()), Strength::kHard);
   if (fixed) fixed = layout.SetGridOrigin(HardOrigin(std::vector<std::int64_t>(domain.rank(), 0)));
@@ -62,7 +64,7 @@ Result<JsonValue> NewN5Dataset(const Schema& schema) {
   document.Set("blockSize", IntegerArray(block));
   document.Set("dataType", JsonValue::String(std::string(type->name)));
   document.Set("compression",
-               compression != nullptr ? *compression : DefaultN5Compression(type->size));
+               compression != nullptr ? *compression : DefaultN5Compression(type->type.size));
   if (domain.labelled()) document.Set("axes", StringArray(domain.labels()));
   if (AnyUnit(schema.dimension_units)) SetUnits(schema.dimension_units, document);
   return document;

@@ -62,7 +62,8 @@ Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
 // The value of a member of the codec; "" where it is not constrained.
 std::string Option(const CodecSpec& codec, const char* name) { return TextOf(codec.members, name); }
 
-Status CheckEncoding(const std::string& encoding, const ElementType& type, std::int64_t channels) {
+Status CheckEncoding(const std::string& encoding, const DataTypeNames& type,
+                     std::int64_t channels) {
   if (encoding == "png") {
     if (type.name != "uint8" && type.name != "uint16") {
       return CannotCreate("codec.encoding: png needs uint8 or uint16, found " +
@@ -196,7 +197,7 @@ Status SetEncoding(const std::string& encoding, const CodecSpec& codec,
   return {};
 }
 
-JsonValue InfoOf(const ElementType& type, std::int64_t channels, JsonValue scale) {
+JsonValue InfoOf(const DataTypeNames& type, std::int64_t channels, JsonValue scale) {
   const bool segmentation = type.name == "uint32" || type.name == "uint64";
   JsonValue info = JsonValue::Object();
   info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
@@ -219,8 +220,8 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
     return CannotCreate(
         "domain: missing: a new volume needs its extents, for example 1000,1000,100");
   UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain, RequiredDomain(schema, DomainOfVolumes()));
-  UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
-  if (!type->precomputed) {
+  UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, RequiredType(schema));
+  if (!type->IsIn(DataTypeDialect::kNewVolume)) {
     return CannotCreate("dtype: precomputed volumes have no " + std::string(type->name));
   }
   const std::int64_t channels = domain.dimensions[kChannel].size();

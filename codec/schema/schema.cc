@@ -20,7 +20,7 @@ Status SetRank(Schema& schema, std::size_t rank, std::string_view member) {
   return {};
 }
 
-Status SetDtype(Schema& schema, const ElementType& type) {
+Status SetDtype(Schema& schema, const DataTypeNames& type) {
   if (schema.dtype != nullptr && schema.dtype != &type) {
     return Fail(ErrorCode::kInvalidArgument, "dtype: conflicting data types " +
                                                  std::string(schema.dtype->name) + " and " +
@@ -75,7 +75,7 @@ Result<Schema> Parse(const JsonValue& document) {
   if (has("dtype")) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("dtype"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, member.String());
-    schema.dtype = FindElementType(name);
+    schema.dtype = FindDataTypeNames(DataTypeDialect::kSchema, name);
     if (schema.dtype == nullptr) {
       return member.Expected("a data type, for example uint8, uint64 or float32");
     }

@@ -20,7 +20,7 @@ namespace unshard {
 // Every member may be absent. What is there has the rank, where that is known.
 struct Schema {
   std::optional<std::size_t> rank;
-  const ElementType* dtype = nullptr;
+  const DataTypeNames* dtype = nullptr;
   std::optional<IndexDomain> domain;
   ChunkLayout chunk_layout;
   std::optional<CodecSpec> codec;

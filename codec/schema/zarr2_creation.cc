@@ -25,8 +25,8 @@ Result<const char*> ChooseOrder(const ChunkLayout& layout) {
 }  // namespace
 
 Result<JsonValue> NewZarr2Array(const Schema& schema) {
-  UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
-  if (type->zarr2.empty()) {
+  UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, RequiredType(schema));
+  if (!type->IsIn(DataTypeDialect::kNewZarr)) {
     return CannotCreate("dtype: Zarr v2 has no " + std::string(type->name));
   }
   UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain,
@@ -47,7 +47,7 @@ Result<JsonValue> NewZarr2Array(const Schema& schema) {
   document.Set("zarr_format", IntegerNumber(2));
   document.Set("shape", IntegerArray(domain.shape()));
   document.Set("chunks", IntegerArray(chunks));
-  document.Set("dtype", JsonValue::String(std::string(type->zarr2)));
+  document.Set("dtype", JsonValue::String(std::string(type->dtype)));
   document.Set("compressor", compressor != nullptr ? *compressor : DefaultZarr2Compressor());
   document.Set("fill_value", schema.fill_value.value_or(JsonValue()));
   document.Set("order", JsonValue::String(order));

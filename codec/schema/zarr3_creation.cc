@@ -33,15 +33,15 @@ JsonValue TextsOfUnits(const DimensionUnits& units) {
   return JsonValue::Array(std::move(texts));
 }
 
-JsonValue ZeroOf(const ElementType& type) {
+JsonValue ZeroOf(const DataTypeNames& type) {
   const JsonValue zero = DoubleNumber(0);
-  switch (type.kind) {
-    case ElementType::Kind::kBool:
+  switch (type.type.kind) {
+    case DataType::Kind::kBool:
       return JsonValue::Boolean(false);
-    case ElementType::Kind::kFloat:
-    case ElementType::Kind::kTinyFloat:
+    case DataType::Kind::kFloat:
+    case DataType::Kind::kBrainFloat:
       return zero;
-    case ElementType::Kind::kComplex:
+    case DataType::Kind::kComplex:
       return JsonValue::Array({zero, zero});
     default:
       return IntegerNumber(0);
@@ -50,7 +50,7 @@ JsonValue ZeroOf(const ElementType& type) {
 
 // The codec chain of an array with these chunks. Where read and write chunks differ and no
 // constraint has a sharding_indexed, one is added.
-Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const ElementType& type,
+Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const DataTypeNames& type,
                                      const ChunkLayout& layout, const ChunkShapes& shapes) {
   UNSHARD_ASSIGN_OR_RETURN(const CodecSpec spec, RequiredCodec(schema, CodecSpec::Driver::kZarr3));
   Zarr3CodecChain chain = spec.chain.value_or(Zarr3CodecChain());
@@ -60,8 +60,8 @@ Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const ElementType& ty
     chain = Zarr3CodecChain();
     chain.array_to_bytes.push_back(std::move(sharding));
   }
-  auto resolved =
-      ResolveZarr3Codecs(chain, {type.size, shapes.write, shapes.read, layout.inner_order.value});
+  auto resolved = ResolveZarr3Codecs(
+      chain, {type.type.size, shapes.write, shapes.read, layout.inner_order.value});
   if (!resolved) return CannotCreate(resolved.error().message);
   // Codecs may have been given for chunks of another shape than the one that was chosen.
   Zarr3CodecChain merged = *resolved;
@@ -90,8 +90,8 @@ Status CheckLayout(ChunkLayout layout, const Zarr3CodecChain& chain,
 }  // namespace
 
 Result<JsonValue> NewZarr3Array(const Schema& schema) {
-  UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
-  if (type->kind == ElementType::Kind::kOther) {
+  UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, RequiredType(schema));
+  if (!type->IsIn(DataTypeDialect::kNewZarr)) {
     return CannotCreate("dtype: Zarr v3 has no " + std::string(type->name));
   }
   UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain,

@@ -50,9 +50,9 @@ Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
   return order;
 }
 
-tl::unexpected<Error> NoSuchType(std::string_view format, std::string_view data_type) {
+tl::unexpected<Error> NoSuchType(std::string_view format, const DataType& type) {
   return Fail(ErrorCode::kNotSupported,
-              std::string(format) + " has no type for " + std::string(data_type));
+              std::string(format) + " has no type for " + DataTypeName(type));
 }
 
 Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, std::uint64_t first,

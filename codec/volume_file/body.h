@@ -24,7 +24,7 @@ Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
 Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
                                             const VolumeFileSource& source);
 // kNotSupported: the format cannot express the data type.
-tl::unexpected<Error> NoSuchType(std::string_view format, std::string_view data_type);
+tl::unexpected<Error> NoSuchType(std::string_view format, const DataType& type);
 // The most bytes of a file after its header.
 inline constexpr std::uint64_t kLargestBody = std::uint64_t{1} << 62;
 

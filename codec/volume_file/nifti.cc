@@ -10,23 +10,6 @@
 namespace unshard {
 namespace {
 
-struct TypeCode {
-  std::string_view data_type;
-  std::int16_t code;
-};
-constexpr std::array<TypeCode, 12> kTypeCodes = {{{"uint8", 2},
-                                                  {"int16", 4},
-                                                  {"int32", 8},
-                                                  {"float32", 16},
-                                                  {"complex64", 32},
-                                                  {"float64", 64},
-                                                  {"int8", 256},
-                                                  {"uint16", 512},
-                                                  {"uint32", 768},
-                                                  {"int64", 1024},
-                                                  {"uint64", 1280},
-                                                  {"complex128", 1792}}};
-
 constexpr std::int16_t kVectorIntent = 1007;
 constexpr std::int16_t kAlignedAnat = 2;  // of qform and sform: not the coordinates of a scanner
 constexpr std::uint8_t kMicrometres = 3;
@@ -102,22 +85,20 @@ void StoreMagic(ByteVector& header, std::size_t at, std::string_view magic) {
 }  // namespace
 
 Result<VolumeFileLayout> DescribeNifti(const VolumeFileSource& source) {
-  const std::string name = DataTypeName(source.type);
-  const auto type = std::find_if(kTypeCodes.begin(), kTypeCodes.end(),
-                                 [&](const TypeCode& each) { return each.data_type == name; });
-  if (type == kTypeCodes.end()) return NoSuchType("nii", name);
+  const DataTypeNames* const type = FindDataTypeNames(source.type);
+  if (type == nullptr || type->nifti == 0) return NoSuchType("nii", source.type);
   UNSHARD_ASSIGN_OR_RETURN(std::vector<std::size_t> order, ImageOrder("nii", source));
   UNSHARD_ASSIGN_OR_RETURN(VolumeFileLayout layout, LayoutInOrder(source, std::move(order)));
   const bool is_large = std::any_of(source.shape.begin(), source.shape.end(), [](auto size) {
     return size > std::numeric_limits<std::int16_t>::max();
   });
   if (is_large) {
-    layout.header =
-        MakeHeader<std::int64_t, std::int64_t, double, std::int32_t>(kVersion2, source, type->code);
+    layout.header = MakeHeader<std::int64_t, std::int64_t, double, std::int32_t>(kVersion2, source,
+                                                                                 type->nifti);
     StoreMagic(layout.header, kVersion2.magic, {"n+2\0\r\n\032\n", 8});
   } else {
     layout.header =
-        MakeHeader<std::int16_t, float, float, std::int16_t>(kVersion1, source, type->code);
+        MakeHeader<std::int16_t, float, float, std::int16_t>(kVersion1, source, type->nifti);
     StoreMagic(layout.header, kVersion1.magic, {"n+1\0", 4});
   }
   return layout;

@@ -12,25 +12,6 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLargestVersion1 = 65535;
 
-struct TypeName {
-  std::string_view data_type;
-  std::string_view descr;
-};
-constexpr std::array<TypeName, 14> kTypeNames = {{{"bool", "|b1"},
-                                                  {"int8", "|i1"},
-                                                  {"uint8", "|u1"},
-                                                  {"int16", "<i2"},
-                                                  {"uint16", "<u2"},
-                                                  {"float16", "<f2"},
-                                                  {"int32", "<i4"},
-                                                  {"uint32", "<u4"},
-                                                  {"float32", "<f4"},
-                                                  {"int64", "<i8"},
-                                                  {"uint64", "<u8"},
-                                                  {"float64", "<f8"},
-                                                  {"complex64", "<c8"},
-                                                  {"complex128", "<c16"}}};
-
 // "(3, 4)", and "(3,)" for one axis.
 std::string ShapeText(const VolumeFileSource& source) {
   std::vector<std::uint64_t> shape = source.shape;
@@ -45,12 +26,12 @@ std::string ShapeText(const VolumeFileSource& source) {
 }  // namespace
 
 Result<VolumeFileLayout> DescribeNpy(const VolumeFileSource& source) {
-  const std::string name = DataTypeName(source.type);
-  const auto type = std::find_if(kTypeNames.begin(), kTypeNames.end(),
-                                 [&](const TypeName& each) { return each.data_type == name; });
-  if (type == kTypeNames.end()) return NoSuchType("npy", name);
+  const DataTypeNames* const type = FindDataTypeNames(source.type);
+  if (type == nullptr || source.type.kind == DataType::Kind::kBrainFloat) {
+    return NoSuchType("npy", source.type);
+  }
   UNSHARD_ASSIGN_OR_RETURN(VolumeFileLayout layout, LayoutInOrder(source, StoredOrder(source)));
-  std::string text = "{'descr': '" + std::string(type->descr) +
+  std::string text = "{'descr': '" + std::string(type->dtype) +
                      "', 'fortran_order': " + (source.fastest_first ? "True" : "False") +
                      ", 'shape': " + ShapeText(source) + ", }";
   const auto padded = [&](std::size_t before) {

@@ -1,7 +1,5 @@
 #include "codec/volume_file/nrrd.h"
 
-#include <algorithm>
-
 #include "codec/core/text.h"
 #include "codec/volume_file/body.h"
 
@@ -13,20 +11,12 @@ constexpr std::size_t kHeaderAlignment = 16;
 // In a millimetre: ITK, and what is made of it, ignores `space units` and counts in millimetres.
 constexpr double kNanometres = 1e6;
 
-constexpr std::array<std::string_view, 10> kTypes = {
-    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"};
-
-std::string NrrdType(const std::string& data_type) {
-  if (data_type == "float32") return "float";
-  return data_type == "float64" ? "double" : data_type;
-}
-
 std::string VectorText(const std::array<double, 3>& vector) {
   return "(" + ShortestDecimal(vector[0]) + "," + ShortestDecimal(vector[1]) + "," +
          ShortestDecimal(vector[2]) + ")";
 }
 
-std::string HeaderText(const VolumeFileSource& source) {
+std::string HeaderText(const VolumeFileSource& source, std::string_view type) {
   const SpatialAxes& space = *source.space;
   std::string sizes, directions, kinds;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -46,9 +36,9 @@ std::string HeaderText(const VolumeFileSource& source) {
   for (std::size_t i = 0; i < 3; ++i) {
     origin[i] = space.xyz[i].offset * space.xyz[i].resolution / kNanometres;
   }
-  return "NRRD0005\ntype: " + NrrdType(DataTypeName(source.type)) +
-         "\ndimension: " + (space.channel ? "4" : "3") + "\nspace dimension: 3\nsizes:" + sizes +
-         "\nspace directions:" + directions + "\nkinds:" + kinds +
+  return "NRRD0005\ntype: " + std::string(type) + "\ndimension: " + (space.channel ? "4" : "3") +
+         "\nspace dimension: 3\nsizes:" + sizes + "\nspace directions:" + directions +
+         "\nkinds:" + kinds +
          "\nendian: little\nencoding: raw\nspace origin: " + VectorText(origin) +
          "\nspace units: \"mm\" \"mm\" \"mm\"\n";
 }
@@ -56,13 +46,11 @@ std::string HeaderText(const VolumeFileSource& source) {
 }  // namespace
 
 Result<VolumeFileLayout> DescribeNrrd(const VolumeFileSource& source) {
-  const std::string name = DataTypeName(source.type);
-  if (std::find(kTypes.begin(), kTypes.end(), name) == kTypes.end()) {
-    return NoSuchType("nrrd", name);
-  }
+  const DataTypeNames* const type = FindDataTypeNames(source.type);
+  if (type == nullptr || type->nrrd.empty()) return NoSuchType("nrrd", source.type);
   UNSHARD_ASSIGN_OR_RETURN(std::vector<std::size_t> order, ImageOrder("nrrd", source));
   UNSHARD_ASSIGN_OR_RETURN(VolumeFileLayout layout, LayoutInOrder(source, std::move(order)));
-  std::string text = HeaderText(source);
+  std::string text = HeaderText(source, type->nrrd);
   // A comment fills up what alignment asks for: '#', characters, the end of the line, and the empty
   // line that ends the header.
   const std::size_t least = text.size() + 3;

@@ -13,7 +13,7 @@
 
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 

@@ -7,7 +7,7 @@
 
 #include "codec/compression/codec_options.h"
 #include "codec/core/bytes.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 

@@ -7,7 +7,7 @@
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/json/json.h"
-#include "codec/voxel/numpy_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 

@@ -8,9 +8,9 @@
 #include "codec/array/fill_value.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/types/data_type.h"
 #include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
-#include "codec/voxel/numpy_type.h"
 #include "codec/voxel/transpose.h"
 
 namespace unshard {

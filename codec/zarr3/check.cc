@@ -12,7 +12,7 @@
 #include "codec/core/byte_range.h"
 #include "codec/core/text.h"
 #include "codec/json/cursor.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 namespace {

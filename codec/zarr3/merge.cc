@@ -15,7 +15,7 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/shard/layout_change.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 #include "codec/zarr3/defaults.h"
 #include "codec/zarr3/fill_value.h"
 #include "codec/zarr3/metadata.h"

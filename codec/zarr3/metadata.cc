@@ -10,7 +10,7 @@
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/compression/codec_chain.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 #include "codec/zarr3/shard.h"
 
 namespace unshard {

@@ -13,7 +13,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/writer.h"
-#include "codec/schema/element_type.h"
+#include "codec/types/data_type.h"
 #include "fs/cli/command_examples.h"
 #include "fs/cli/control_commands.h"
 #include "fs/cli/copy_command.h"
@@ -463,7 +463,7 @@ JsonValue Described(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   if (option.get_positional()) names.push_back(option.get_name(true));
   const std::string values = option.get_type_size() == 0 ? "" : option.get_type_name();
-  const auto choices = values.starts_with(kDataType)    ? ElementTypeNames()
+  const auto choices = values.starts_with(kDataType) ? AllDataTypeNames(DataTypeDialect::kNewZarr)
                        : values.starts_with(kCodecName) ? CodecNames()
                                                         : std::vector<std::string_view>();
   return JsonValue::Object({{"names", Texts(names)},

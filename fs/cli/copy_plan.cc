@@ -8,7 +8,7 @@
 #include "codec/core/text.h"
 #include "codec/json/parser.h"
 #include "codec/pyramid/array_documents.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 #include "fs/common/readable.h"
 #include "store/source/source.h"
 

@@ -213,8 +213,8 @@ std::optional<double> ShardBytes(const CreateCommand& command) {
 
 // Shards of about these bytes of voxels, of whole chunks.
 Result<JsonValue> ShardElements(const CreateCommand& command, double bytes) {
-  const ElementType* type = FindElementType(command.dtype);
-  const std::uint64_t item = type != nullptr ? type->size : command.item_size;
+  const DataTypeNames* type = FindDataTypeNames(DataTypeDialect::kSchema, command.dtype);
+  const std::uint64_t item = type != nullptr ? type->type.size : command.item_size;
   if (item == 0) {
     return WrongOption("--shard " + command.shard.front(),
                        "needs --dtype, which says how large a voxel is");

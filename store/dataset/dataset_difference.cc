@@ -7,7 +7,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/pyramid/array_documents.h"
-#include "codec/voxel/data_type.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 namespace {
