@@ -1,10 +1,7 @@
 #include "codec/array/document.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
-
-#include "codec/core/text.h"
 
 namespace unshard {
 
@@ -66,15 +63,6 @@ JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units) {
     items.push_back(unit ? JsonValue::String(DimensionUnitText(*unit)) : JsonValue());
   }
   return JsonValue::Array(std::move(items));
-}
-
-JsonValue NumberJson(double value) { return JsonValue::Number(ShortestDecimal(value)); }
-
-Result<double> ParseNumber(const JsonCursor& number) {
-  const std::string& text = number.value().text();
-  const auto value = number.value().is_number() ? ParseNumber<double>(text) : std::nullopt;
-  if (!value || !std::isfinite(*value)) return number.Expected("a number");
-  return *value;
 }
 
 Status RefuseOrigin(const ArrayMetadata& array) {

@@ -32,11 +32,6 @@ Result<std::vector<std::optional<DimensionUnit>>> ParseUnitTexts(const JsonCurso
                                                                  std::size_t rank);
 JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units);
 
-// The shortest token that reads back as the same value: "8", "8.5". Requires: finite.
-JsonValue NumberJson(double value);
-// Fails with kDataLoss on anything but a finite number.
-Result<double> ParseNumber(const JsonCursor& number);
-
 // Fails with kInvalidArgument where `array` does not begin at 0: Zarr and N5 have no origin.
 Status RefuseOrigin(const ArrayMetadata& array);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/json/number.h"
 #include "codec/json/parser.h"
 #include "codec/n5/block.h"
 
@@ -111,7 +112,7 @@ class DatasetParser {
         return resolution.front().Expected("one number for each dimension");
       }
       for (std::size_t i = 0; i < items.size(); ++i) {
-        UNSHARD_ASSIGN_OR_RETURN(const double factor, ParseNumber(items[i]));
+        UNSHARD_ASSIGN_OR_RETURN(const double factor, FiniteNumberAt(items[i]));
         if (!parsed[i]) parsed[i] = DimensionUnit{};
         parsed[i]->multiplier *= factor;
       }

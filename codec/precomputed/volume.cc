@@ -7,6 +7,7 @@
 
 #include "codec/array/document.h"
 #include "codec/core/lower_case.h"
+#include "codec/json/number.h"
 #include "codec/voxel/volume_codec.h"
 
 namespace unshard {
@@ -89,7 +90,7 @@ class ScaleParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto items, ReversedItems(resolution));
     array_.units.assign(1, std::nullopt);  // of the channel
     for (const JsonCursor& item : items) {
-      UNSHARD_ASSIGN_OR_RETURN(const double nanometres, ParseNumber(item));
+      UNSHARD_ASSIGN_OR_RETURN(const double nanometres, FiniteNumberAt(item));
       array_.units.emplace_back(DimensionUnit{nanometres, "nm"});
     }
     return {};

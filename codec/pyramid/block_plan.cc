@@ -6,6 +6,7 @@
 
 #include "codec/compression/codec_chain.h"
 #include "codec/core/text.h"
+#include "codec/json/number.h"
 #include "codec/types/data_type.h"
 #include "codec/voxel/transpose.h"
 
@@ -73,7 +74,7 @@ std::size_t ShuffleOf(const JsonValue& configuration, const DataType& type) {
   for (std::size_t i = 0; i < kShuffles.size(); ++i) {
     if (name == kShuffles[i]) return i;
   }
-  const double number = NumberOf(*shuffle).value_or(0);
+  const double number = FiniteNumberOf(*shuffle).value_or(0);
   if (number < 0) return type.size == 1 ? 2 : 1;
   return static_cast<std::size_t>(std::min(number, 2.0));
 }
@@ -182,7 +183,7 @@ bool IsCompressor(const Step& step) {
 // A level that every format takes; -1 is the usual one of N5.
 JsonValue LevelOf(const JsonValue& configuration, std::uint64_t usual) {
   const JsonValue* level = configuration.is_object() ? configuration.Find("level") : nullptr;
-  const auto number = level != nullptr ? NumberOf(*level) : std::nullopt;
+  const auto number = level != nullptr ? FiniteNumberOf(*level) : std::nullopt;
   return number && *number >= 0 ? *level : JsonValue::Number(usual);
 }
 

@@ -6,6 +6,7 @@
 
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
+#include "codec/json/number.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
 #include "codec/pyramid/precomputed_scales.h"
@@ -103,22 +104,16 @@ Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
 JsonValue NumberList(std::span<const double> values) {
   JsonValue list = JsonValue::Array();
   for (const double value : values) {
-    list.mutable_items().push_back(JsonValue::Number(ShortestDecimal(value == 0 ? 0 : value)));
+    list.mutable_items().push_back(NumberJson(value == 0 ? 0 : value));
   }
   return list;
-}
-
-std::optional<double> NumberOf(const JsonValue& value) {
-  if (!value.is_number()) return std::nullopt;
-  const auto number = ParseNumber<double>(value.text());
-  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::optional<std::vector<double>> NumbersOf(const JsonValue* value, std::size_t size) {
   if (value == nullptr || !value->is_array() || value->items().size() != size) return std::nullopt;
   std::vector<double> numbers;
   for (const JsonValue& item : value->items()) {
-    const auto number = NumberOf(item);
+    const auto number = FiniteNumberOf(item);
     if (!number) return std::nullopt;
     numbers.push_back(*number);
   }

@@ -73,8 +73,6 @@ bool IsNearlyWhole(double value);
 
 // A list of numbers.
 JsonValue NumberList(std::span<const double> values);
-// The value of a JSON number; nothing for any other JSON value, and where it is not finite.
-std::optional<double> NumberOf(const JsonValue& value);
 // The numbers of a list with `size` items; nothing where the value is anything else.
 std::optional<std::vector<double>> NumbersOf(const JsonValue* value, std::size_t size);
 

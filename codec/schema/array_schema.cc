@@ -304,7 +304,7 @@ Result<DimensionUnits> ResolutionUnits(const JsonCursor& scale) {
   UNSHARD_ASSIGN_OR_RETURN(const auto items, member.Items(kAxes));
   DimensionUnits units(kAxes);
   for (std::size_t i = 0; i < items.size() && i + 1 < kAxes; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const double nanometres, NumberOf(items[i]));
+    UNSHARD_ASSIGN_OR_RETURN(const double nanometres, NumberAt(items[i]));
     units[i] = DimensionUnit{nanometres, "nm"};
   }
   return units;
@@ -388,7 +388,7 @@ Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
   for (std::size_t i = 0; units.size() == shape.size() && i < units.size(); ++i) {
     const bool given = resolution.size() == units.size();
     const auto number =
-        given ? NumberOf(JsonCursor(resolution[i], "resolution")) : Result<double>(1);
+        given ? NumberAt(JsonCursor(resolution[i], "resolution")) : Result<double>(1);
     array.units.push_back(DimensionUnit{number.value_or(1), units[i].text()});
   }
   return JsonOf(array);

@@ -53,7 +53,7 @@ Result<Constraints<double>> ParseAspectRatio(const JsonCursor& json, Strength st
   Constraints<double> ratio(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].value().is_null()) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const double value, NumberOf(items[i]));
+    UNSHARD_ASSIGN_OR_RETURN(const double value, NumberAt(items[i]));
     if (!std::isfinite(value) || value < 0) {
       return items[i].Expected("a finite number of 0 or more");
     }

@@ -13,14 +13,14 @@ namespace {
 Result<DimensionUnit> ParseUnit(const JsonCursor& json) {
   if (json.value().is_string()) return ParseDimensionUnit(json.value().text());
   if (json.value().is_number()) {
-    UNSHARD_ASSIGN_OR_RETURN(const double number, NumberOf(json));
+    UNSHARD_ASSIGN_OR_RETURN(const double number, NumberAt(json));
     return DimensionUnit{number, ""};
   }
   if (!json.value().is_array()) return json.Expected("a string, a number, a pair or null");
   UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
   if (items.size() != 2) return json.Expected("a pair of a number and a unit");
   DimensionUnit unit;
-  UNSHARD_ASSIGN_OR_RETURN(unit.multiplier, NumberOf(items[0]));
+  UNSHARD_ASSIGN_OR_RETURN(unit.multiplier, NumberAt(items[0]));
   if (!(unit.multiplier > 0) || !std::isfinite(unit.multiplier)) {
     return items[0].Expected("a finite number above 0");
   }

@@ -37,11 +37,11 @@ double RoundToType(const DataTypeNames& type, double value) {
 
 // A number, or a string of one, as TensorStore reads it.
 Result<double> LooseNumber(const JsonCursor& json) {
-  if (!json.value().is_string()) return NumberOf(json);
+  if (!json.value().is_string()) return NumberAt(json);
   std::string text = json.value().text();
   const JsonValue number = JsonValue::Number(text);
   if (text == "NaN" || text == "Infinity" || text == "-Infinity") {
-    return NumberOf(JsonCursor(number, json.path()));
+    return NumberAt(JsonCursor(number, json.path()));
   }
   if (const auto value = ParseNumber<double>(text)) return *value;
   return json.Expected("a number, \"NaN\", \"Infinity\" or \"-Infinity\"");

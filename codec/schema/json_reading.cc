@@ -1,10 +1,7 @@
 #include "codec/schema/json_reading.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
-
-#include "codec/core/text.h"
 
 namespace unshard {
 
@@ -20,25 +17,6 @@ Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::st
   }
   return {};
 }
-
-Result<double> NumberOf(const JsonCursor& value) {
-  if (!value.value().is_number()) return value.Expected("a number");
-  const std::string& token = value.value().text();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (token == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (token == "Infinity") return kInfinity;
-  if (token == "-Infinity") return -kInfinity;
-  if (const auto number = ParseNumber<double>(token)) return *number;
-  return value.Expected("a number within the range of a 64-bit floating-point number");
-}
-
-JsonValue DoubleNumber(double value) {
-  std::string token = ShortestDecimal(value);
-  if (token.find_first_of(".e") == std::string::npos) token += ".0";
-  return JsonValue::Number(std::move(token));
-}
-
-JsonValue IntegerNumber(std::int64_t value) { return JsonValue::Number(std::to_string(value)); }
 
 JsonValue IntegerArray(const std::vector<std::int64_t>& values) {
   std::vector<JsonValue> items;

@@ -11,6 +11,7 @@
 #include "codec/core/error.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
+#include "codec/json/number.h"
 
 namespace unshard {
 
@@ -20,14 +21,6 @@ constexpr std::size_t kMaxRank = 32;
 
 // Fails, naming it, where the object has a member that is not among `names`.
 Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names);
-
-// The value of a number, which may be NaN or infinite. Fails for everything else.
-Result<double> NumberOf(const JsonCursor& value);
-
-// The shortest token whose nearest double is `value`, with ".0" where it would look whole.
-// Requires: a finite value.
-JsonValue DoubleNumber(double value);
-JsonValue IntegerNumber(std::int64_t value);
 
 // A list of numbers.
 JsonValue IntegerArray(const std::vector<std::int64_t>& values);

@@ -1,10 +1,10 @@
 #include "codec/voxel/value_filters.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "codec/compression/compressor.h"
+#include "codec/json/number.h"
 #include "codec/voxel/number.h"
 
 namespace unshard {
@@ -165,10 +165,7 @@ Result<double> ParseReal(const CodecOptions& options, const char* key, const std
   if (found.empty()) {
     return Fail(ErrorCode::kDataLoss, path + ": expected the member \"" + std::string(key) + "\"");
   }
-  if (!found.front().value().is_number()) return found.front().Expected("a number");
-  const double value = std::strtod(found.front().value().text().c_str(), nullptr);
-  if (!std::isfinite(value)) return found.front().Expected("a finite number");
-  return value;
+  return FiniteNumberAt(found.front());
 }
 
 // Whether each real number becomes some value of the type: integers lack most of them.
