@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "codec/array/fill_value.h"
+#include "codec/types/fill_value.h"
 
 namespace unshard {
 namespace {

@@ -2,29 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "codec/array/document.h"
-#include "codec/array/fill_value.h"
-#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/precomputed/shard.h"
 #include "codec/schema/chunk_layout.h"
 #include "codec/schema/codec_spec.h"
 #include "codec/schema/dimension_units.h"
-#include "codec/schema/element_type.h"
 #include "codec/schema/index_domain.h"
 #include "codec/schema/json_reading.h"
 #include "codec/schema/sharding_choice.h"
 #include "codec/schema/zarr3_codec_resolution.h"
 #include "codec/schema/zarr3_codecs.h"
+#include "codec/types/fill_value.h"
 #include "codec/voxel/transpose.h"
 
 namespace unshard {
@@ -115,45 +110,6 @@ JsonValue CodecOf(std::string_view driver) {
   JsonValue codec = JsonValue::Object();
   codec.Set("driver", JsonValue::String(std::string(driver)));
   return codec;
-}
-
-// --- Fill values
-
-// The float with these bits, "0x7fc00001".
-std::optional<double> FloatOfBits(const DataType& type, std::string_view text) {
-  if (!text.starts_with("0x")) return std::nullopt;
-  const auto bits = ParseNumber<std::uint64_t>(text.substr(2), 16);
-  if (!bits) return std::nullopt;
-  if (type.size == 8) return std::bit_cast<double>(*bits);
-  if (type.size == 4) return double{std::bit_cast<float>(static_cast<std::uint32_t>(*bits))};
-  if (type.size != 2) return std::nullopt;
-  if (type.kind == DataType::Kind::kBrainFloat) {
-    return double{std::bit_cast<float>(static_cast<std::uint32_t>(*bits) << 16)};
-  }
-  const int exponent = static_cast<int>(*bits >> 10 & 31);
-  const double fraction = static_cast<double>(*bits & 1023);
-  double value = exponent == 0   ? std::ldexp(fraction, -24)
-                 : exponent < 31 ? std::ldexp(1024 + fraction, exponent - 25)
-                 : fraction == 0 ? HUGE_VAL
-                                 : std::nan("");
-  return (*bits >> 15 & 1) != 0 ? -value : value;
-}
-
-// A value of a document as TensorStore prints it. A value that the type does not have is unchanged.
-JsonValue FillValueOf(const DataTypeNames& type, const JsonValue& value) {
-  using Kind = DataType::Kind;
-  const Kind kind = type.type.kind;
-  if (kind == Kind::kComplex && value.items().size() == 2) {
-    const DataTypeNames& part = *FindDataTypeNames({Kind::kFloat, type.type.ordered_size()});
-    return JsonValue::Array(
-        {FillValueOf(part, value.items()[0]), FillValueOf(part, value.items()[1])});
-  }
-  if (kind == Kind::kBool && value.is_number()) return JsonValue::Boolean(value.text() != "0");
-  if ((kind == Kind::kFloat || kind == Kind::kBrainFloat) && value.is_string()) {
-    if (const auto number = FloatOfBits(type.type, value.text())) return FloatJson(*number);
-  }
-  auto parsed = ParseElement(type, JsonCursor(value, "fill_value"));
-  return parsed ? *std::move(parsed) : value;
 }
 
 // --- Zarr v3
@@ -326,7 +282,7 @@ Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
   UNSHARD_RETURN_IF_ERROR(DescribeCodecs(codecs, array));
   if (const JsonValue* const fill = document.Find("fill_value")) {
     const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
-    array.fill_value = type != nullptr ? FillValueOf(*type, *fill) : *fill;
+    array.fill_value = type != nullptr ? SchemaFillValueOf(*type, *fill) : *fill;
   }
   array.units = UnitsOf(document, shape.size());
   return JsonOf(array);
@@ -346,7 +302,8 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   const JsonValue* const fill = document.Find("fill_value");
   if (fill != nullptr && !fill->is_null()) {
     const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
-    array.fill_value = type != nullptr ? FillValueOf(*type, WithNumbersOfStrings(*fill)) : *fill;
+    array.fill_value =
+        type != nullptr ? SchemaFillValueOf(*type, WithNumbersOfStrings(*fill)) : *fill;
   }
   const JsonValue* const compressor = document.Find("compressor");
   JsonValue given = CodecOf("zarr");

@@ -6,6 +6,7 @@
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/schema/json_reading.h"
+#include "codec/types/fill_value.h"
 
 namespace unshard {
 namespace {
@@ -58,7 +59,7 @@ Status ConvertFillValue(Schema& schema) {
   if (!schema.fill_value || schema.dtype == nullptr) return {};
   const JsonValue given = *schema.fill_value;
   UNSHARD_ASSIGN_OR_RETURN(schema.fill_value,
-                           ParseElement(*schema.dtype, JsonCursor(given, "fill_value")));
+                           ParseSchemaFillValue(*schema.dtype, JsonCursor(given, "fill_value")));
   return {};
 }
 

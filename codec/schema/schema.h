@@ -12,8 +12,8 @@
 #include "codec/schema/chunk_layout.h"
 #include "codec/schema/codec_spec.h"
 #include "codec/schema/dimension_units.h"
-#include "codec/schema/element_type.h"
 #include "codec/schema/index_domain.h"
+#include "codec/types/data_type.h"
 
 namespace unshard {
 
@@ -24,7 +24,7 @@ struct Schema {
   std::optional<IndexDomain> domain;
   ChunkLayout chunk_layout;
   std::optional<CodecSpec> codec;
-  // As the document has it, until `dtype` is known; then ParseElement's form.
+  // As the document has it, until `dtype` is known; then ParseSchemaFillValue's form.
   std::optional<JsonValue> fill_value;
   DimensionUnits dimension_units;
 

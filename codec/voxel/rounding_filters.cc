@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/compression/compressor.h"
+#include "codec/core/float_format.h"
 #include "codec/voxel/number.h"
 
 namespace unshard {
@@ -66,9 +67,6 @@ class QuantizeFilter final : public RoundingFilter {
   const double scale_;
 };
 
-// The number of stored bits of the significand of a float of `size` bytes.
-int SignificandBits(std::uint32_t size) { return size == 2 ? 10 : size == 4 ? 23 : 52; }
-
 // To the nearest float with `kept_bits` bits of the significand, ties to even.
 class BitRoundFilter final : public RoundingFilter {
  public:
@@ -78,7 +76,7 @@ class BitRoundFilter final : public RoundingFilter {
  protected:
   void Round(const NumpyType& type, std::uint8_t* item) const override {
     const std::uint32_t size = type.type.size;
-    const int dropped = SignificandBits(size) - kept_bits_;
+    const int dropped = FloatFormatOfSize(size).fraction_bits - kept_bits_;
     if (dropped == 0) return;
     std::uint64_t bits = LoadBits(item, size);
     const std::uint64_t half = (std::uint64_t{1} << (dropped - 1)) - 1;
@@ -128,8 +126,8 @@ Result<Filter> MakeBitRound(const std::string& name, const std::optional<NumpyTy
   std::optional<NumpyType> encoded;
   int bits = 0;
   if (!kept.empty() && items && !items->big_endian && items->type.kind == DataType::Kind::kFloat) {
-    UNSHARD_ASSIGN_OR_RETURN(bits,
-                             options.Integer("keepbits", 0, 0, SignificandBits(items->type.size)));
+    UNSHARD_ASSIGN_OR_RETURN(
+        bits, options.Integer("keepbits", 0, 0, FloatFormatOfSize(items->type.size).fraction_bits));
     encoded = items;
   }
   return Filter{std::make_shared<BitRoundFilter>(name, encoded, bits), {}, {}, true};

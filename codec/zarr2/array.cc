@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "codec/array/document.h"
-#include "codec/array/fill_value.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
+#include "codec/types/fill_value.h"
 #include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
 #include "codec/voxel/transpose.h"

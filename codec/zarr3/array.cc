@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "codec/array/document.h"
-#include "codec/array/fill_value.h"
 #include "codec/compression/codec_chain.h"
 #include "codec/json/parser.h"
+#include "codec/types/fill_value.h"
 #include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/sharding.h"

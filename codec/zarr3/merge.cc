@@ -16,8 +16,8 @@
 #include "codec/json/writer.h"
 #include "codec/shard/layout_change.h"
 #include "codec/types/data_type.h"
+#include "codec/types/fill_value.h"
 #include "codec/zarr3/defaults.h"
-#include "codec/zarr3/fill_value.h"
 #include "codec/zarr3/metadata.h"
 
 namespace unshard {

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "codec/array/document.h"
-#include "codec/array/fill_value.h"
 #include "codec/compression/codec_chain.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
+#include "codec/types/fill_value.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"

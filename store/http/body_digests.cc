@@ -8,10 +8,10 @@
 #include <memory>
 #include <string_view>
 
-#include "codec/array/base64.h"
 #include "codec/core/bytes.h"
 #include "codec/core/crc32c.h"
 #include "codec/core/text.h"
+#include "codec/types/base64.h"
 
 namespace unshard {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/array/base64.h"
 #include "codec/core/bytes.h"
+#include "codec/types/base64.h"
 #include "store/object/awaited_result.h"
 #include "store/object/catch_exceptions.h"
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "codec/array/fill_value.h"
 #include "codec/compression/gzip.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/grid/morton.h"
@@ -23,6 +22,7 @@
 #include "codec/precomputed/mesh_manifest.h"
 #include "codec/precomputed/murmurhash3.h"
 #include "codec/precomputed/shard.h"
+#include "codec/types/fill_value.h"
 #include "codec/voxel/compressed_segmentation.h"
 #include "codec/voxel/image_form.h"
 #include "codec/voxel/jpeg.h"

@@ -11,7 +11,7 @@
 #include "codec/json/writer.h"
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/merge.h"
-#include "codec/zarr3/fill_value.h"
+#include "codec/types/fill_value.h"
 #include "codec/zarr3/merge.h"
 #include "codec/zarr3/metadata.h"
 

@@ -1,4 +1,4 @@
-#include "codec/array/base64.h"
+#include "codec/types/base64.h"
 
 #include <cstdint>
 

@@ -1,7 +1,9 @@
-// Fill values: the JSON of Zarr v2 and v3 to the bytes of one item, and back. Pure; thread-safe.
+// Fill values: the JSON of Zarr v2, Zarr v3 and TensorStore's schemas, and the bytes of one item.
+// Pure; thread-safe.
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "codec/core/bytes.h"
 #include "codec/json/cursor.h"
@@ -36,5 +38,19 @@ Result<JsonValue> WriteZarr2FillValue(ByteSpan item, const DataType& type);
 // type.size bytes.
 JsonValue WriteXarrayFillValue(ByteSpan item, const DataType& type);
 std::optional<ByteVector> ParseXarrayFillValue(const JsonValue& value, const DataType& type);
+
+// Whether both are the same value of a `data_type` of Zarr v3, bit by bit, in any spelling: those
+// of ParseFillValue, "NaT" for times. For other data types: whether both have the same meaning as
+// JSON.
+bool SameFillValue(std::string_view data_type, const JsonValue& a, const JsonValue& b);
+
+// The value in `json`, or in nested arrays of one item each, as the JSON that TensorStore prints
+// for it: a number of the type's precision, true or false, or the strings "NaN", "Infinity" and
+// "-Infinity". Fails, naming the JSON path, for values that the type does not have, and for complex
+// types, which have no JSON form in a schema.
+Result<JsonValue> ParseSchemaFillValue(const DataTypeNames& type, const JsonCursor& json);
+// The fill value of a document of Zarr in this form, complex types included. A value that the type
+// does not have is unchanged.
+JsonValue SchemaFillValueOf(const DataTypeNames& type, const JsonValue& value);
 
 }  // namespace unshard

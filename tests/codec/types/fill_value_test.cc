@@ -1,12 +1,12 @@
-#include "codec/array/fill_value.h"
+#include "codec/types/fill_value.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "codec/array/base64.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/types/base64.h"
 
 namespace unshard {
 namespace {
