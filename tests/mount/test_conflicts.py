@@ -321,7 +321,9 @@ def test_flush_and_umount_name_what_a_strict_mount_has_quarantined(work, mount, 
     listed = run_unshard("spool", "list", "--spool", strict.spools).stdout
     assert "0 chunks, 0 bytes, 1 conflict" in listed
     assert strict.drop(run_unshard).returncode == 2
-    assert strict.drop(run_unshard, "--all").stdout == "1 quarantined chunk dropped\n"
+    dropped = strict.drop(run_unshard, "--all")
+    assert dropped.stdout == "1 quarantined chunk dropped\n1 empty spool removed\n"
+    assert list(strict.spools.iterdir()) == []
 
 
 def test_a_mount_forgets_quarantined_chunks_that_are_dropped(work, mount, run_unshard):
