@@ -85,15 +85,11 @@ std::string Explain(DatasetTree& datasets, const std::string& path, bool writabl
 
 }  // namespace
 
-std::string ExplainAbsentPath(const std::string& config, const std::string& inside) {
+std::string ExplainAbsentPath(const std::string& config, const std::string& inside, bool writable) {
   const auto options = OptionsOfMount(config);
   if (!options || inside.size() < 2) return "";
   const auto volume = Volume::Open(*options, nullptr);
-  if (!volume) return "";
-  const auto document = ParseJson(config);
-  const JsonValue* read_only = document ? document->Find("read_only") : nullptr;
-  const bool writable = read_only != nullptr && read_only->is_boolean() && !read_only->boolean();
-  return Explain(*(*volume)->parts().datasets, inside.substr(1), writable);
+  return volume ? Explain(*(*volume)->parts().datasets, inside.substr(1), writable) : "";
 }
 
 }  // namespace unshard

@@ -77,8 +77,8 @@ int ReportUnread(const Place& place, const BoundedRead& read) {
   }
   if (read.error == EACCES) {
     return Refuse(mount,
-                  "only the user who mounted it may use this mount, and ask it; mount it with -o "
-                  "allow_other for all users");
+                  "only the user who mounted it can enter this mount; to let other users enter it, "
+                  "mount it with -o allow_other");
   }
   return ReportFailure(FailErrno(read.error, mount + "/.unshard/errors").value());
 }
@@ -140,7 +140,8 @@ int ReportNoFailure(const std::string& path, const Place& place, const std::stri
   if (status && status->write && ExplainWritten(path, place, *status->write)) return 0;
   struct stat found;
   if (lstat(path.c_str(), &found) != 0 && errno == ENOENT) {
-    const std::string why = ExplainAbsentPath(config, place.inside);
+    const bool writable = status && !status->read_only;
+    const std::string why = ExplainAbsentPath(config, place.inside, writable);
     if (!why.empty()) {
       Explain(Printable(path) + ": does not exist", why,
               "`unshard info " + Printable(place.mount.source) + "` shows shape and chunks");
