@@ -11,7 +11,7 @@
 namespace unshard {
 
 // The double nearest to a number, which may be the token NaN, Infinity or -Infinity; an infinity or
-// a zero of its sign where a number is out of range. Nothing for a value that is no number.
+// a zero of its sign where a number is out of range. Nothing for a value that is not a number.
 std::optional<double> NumberOf(const JsonValue& value);
 // The same; nothing where it is not finite.
 std::optional<double> FiniteNumberOf(const JsonValue& value);

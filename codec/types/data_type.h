@@ -17,8 +17,8 @@ enum class DataTypeDialect : std::uint8_t {
   kN5 = 8,                     // `dataType` of a dataset
   kSchema = 16,                // `dtype` of a schema of TensorStore
   kNewZarr = 32,               // of a Zarr array that is created
-  kNewVolume =
-      64,  // of a volume that is created: Neuroglancer, TensorStore and CloudVolume read it
+  // Of a volume that is created: Neuroglancer, TensorStore and CloudVolume read it.
+  kNewVolume = 64,
 };
 
 // The type of one voxel, independent of any dialect.

@@ -64,7 +64,9 @@ std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& so
            "` shows shape and chunks; a file that is not a chunk needs another kind of name, such "
            "as .NAME.tmp";
   }
-  if (failure.operation == "mkdir") return "choose a name for the directory that is no chunk's";
+  if (failure.operation == "mkdir") {
+    return "choose a name for the directory that is not the name of a chunk";
+  }
   if (failure.operation == "setattr") {
     return "write the whole chunk, or write a new file beside it and rename that onto the chunk";
   }

@@ -169,8 +169,8 @@ Status PublishInto(const std::string& source, const std::string& folder) {
 
 int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
   for (const FoundSpool& spool : folder.spools) {
-    if (spool.alive)
-      std::cout << spool.path << ": in use by " << spool.owner << ", which publishes its chunks\n";
+    if (!spool.alive) continue;
+    std::cout << spool.path << ": in use by " << spool.owner << ", which publishes its chunks\n";
   }
   const auto before = CountLeft(folder);
   if (!before) return ReportFailure(before.error());

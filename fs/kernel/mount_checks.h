@@ -25,7 +25,8 @@ void WarnOfOthers(const MountOptions& options);
 //
 // Of several processes that mount there at once one goes on, until the descriptor that it gets is
 // closed; the others wait, and then find its mount. No descriptor where the directory cannot be
-// locked: it may not be read, or is on a file system without such locks.
+// locked: the process may not read it, its file system has no such locks, or another program has
+// held the lock for ten seconds.
 Result<FileDescriptor> ClaimMountPoint(const std::string& mount_point);
 
 }  // namespace unshard
