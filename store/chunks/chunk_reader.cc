@@ -20,6 +20,9 @@ constexpr std::uint64_t kTrailerBytes = 4;
 constexpr int kTriesOfReplaced = 16;
 constexpr int kTriesOfOverwritten = 3;
 constexpr std::size_t kMaxCorrected = 65536;
+// Of a chunk whose index entry is damaged: its size is unknown, and no program may take it for
+// empty.
+constexpr std::uint64_t kSizeOfDamaged = 1;
 
 Error InShard(const Error& error, const ShardGeneration& generation) {
   return Error(error).Annotate(generation.key);
@@ -89,6 +92,7 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindByReading(ShardedTree& tree,
 
 Status ChunkReader::Fetch(ShardedTree& tree, const ChunkRef& chunk,
                           const ShardGenerationPtr& generation, const ByteRange& entry) {
+  if (entry == kDamagedRange) return {};  // whoever reads the chunk gets the error
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, entry));
   const ByteRange& range = verbatim ? *verbatim : entry;
   if (!IsFetchedWhole(tree, range)) return {};
@@ -141,11 +145,7 @@ Result<std::optional<ByteRange>> ChunkReader::Entry(ShardedTree& tree, const Sha
   if (!generation->object) return std::nullopt;
   const auto page = tree.shards().Page(generation, slot.page, CallerDeadline(), ahead);
   if (!page) return tl::unexpected<Error>(page.error());
-  const auto range = (*page)->Find(slot.slot);
-  if (range && *range == kDamagedRange) {
-    return tl::unexpected<Error>(DamagedEntry(*generation));
-  }
-  return range;
+  return (*page)->Find(slot.slot);
 }
 
 Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ShardedTree& tree, const ChunkRef& chunk,
@@ -153,6 +153,10 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ShardedTree& tree, const C
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
   if (!entry) return std::nullopt;
   ChunkFacts facts{0, *entry, GenerationOf(generation)};
+  if (*entry == kDamagedRange) {
+    facts.size = kSizeOfDamaged;
+    return facts;
+  }
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
   if (verbatim) {
     facts.size = verbatim->size;
@@ -167,6 +171,7 @@ Result<std::optional<ByteRange>> ChunkReader::FindStored(ShardedTree& tree, cons
                                                          const ShardGenerationPtr& generation) {
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
   if (!entry) return std::nullopt;
+  if (*entry == kDamagedRange) return tl::unexpected<Error>(DamagedEntry(*generation));
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
   return verbatim ? verbatim : entry;
 }
@@ -353,6 +358,7 @@ Result<FilePiece> ChunkReader::ReadEntry(ShardedTree& tree, const ChunkRef& chun
                                          const ShardGenerationPtr& generation,
                                          const ByteRange& entry, std::uint64_t offset,
                                          std::uint64_t size) {
+  if (entry == kDamagedRange) return tl::unexpected<Error>(DamagedEntry(*generation));
   if (unread_lookups_.load(std::memory_order_relaxed) != 0) unread_lookups_.store(0);
   if (offset == 0) PrefetchSweep(tree, *generation, entry);
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, entry));

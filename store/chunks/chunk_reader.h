@@ -36,14 +36,16 @@ class ChunkReader {
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
               std::shared_ptr<ReadCounters> counters, const Capabilities& store = {});
 
-  // The entry of a chunk in the current generation of its shard. Nothing where it is empty;
-  // kDataLoss where its entry is damaged.
+  // The entry of a chunk in the current generation of its shard. Nothing where it is empty. A chunk
+  // whose entry is damaged is there, with a size of 1, so that it can be replaced and removed:
+  // reading it is kDataLoss.
   Result<std::optional<ChunkFacts>> Find(ShardedTree& tree, const ChunkRef& chunk);
   // The same in a given generation. The size is exact; what it costs: nothing where it follows from
   // the metadata or the index, else one read (codec/FORMATS.md, "Sizes").
   Result<std::optional<ChunkFacts>> FindIn(ShardedTree& tree, const ChunkRef& chunk,
                                            const ShardGenerationPtr& generation);
   // Where a chunk is stored in a generation: what FindIn finds out before it asks for the size.
+  // kDataLoss if its entry is damaged.
   Result<std::optional<ByteRange>> FindStored(ShardedTree& tree, const ChunkRef& chunk,
                                               const ShardGenerationPtr& generation);
   // Whether a chunk that was looked up is likely to be read: false after many look-ups without a
@@ -69,6 +71,7 @@ class ChunkReader {
   Result<FilePiece> ReadEntry(ShardedTree& tree, const ChunkRef& chunk,
                               const ShardGenerationPtr& generation, const ByteRange& entry,
                               std::uint64_t offset, std::uint64_t size);
+  // kDamagedRange for a damaged entry.
   Result<std::optional<ByteRange>> Entry(ShardedTree& tree, const ShardSlot& slot,
                                          const ShardGenerationPtr& generation,
                                          ShardSet::Ahead ahead = ShardSet::Ahead::kNone);

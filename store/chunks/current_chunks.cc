@@ -96,8 +96,15 @@ Result<StoredChunkPrint> CurrentChunks::StoredVersion(const std::shared_ptr<Chun
                                                       const ChunkRef& chunk) const {
   UNSHARD_ASSIGN_OR_RETURN(const ChunkGeneration generation,
                            tree->chunks().Current(chunk, CallerDeadline()));
-  UNSHARD_ASSIGN_OR_RETURN(const auto stored, tree->chunks().Locate(chunk, generation));
-  if (!stored) return StoredChunkPrint{};
+  const auto stored = tree->chunks().Locate(chunk, generation);
+  bool is_there = stored && *stored;
+  if (!stored) {
+    // A damaged index entry hides the place of a chunk, and not that there is one.
+    if (stored.error().code != ErrorCode::kDataLoss) return tl::unexpected<Error>(stored.error());
+    UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().LatestIn(chunk, generation));
+    is_there = facts.has_value();
+  }
+  if (!is_there) return StoredChunkPrint{};
   ChunkFingerprint unknown;
   unknown.unknown = true;
   return PrintIn(generation, unknown);

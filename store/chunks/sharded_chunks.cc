@@ -67,7 +67,7 @@ Result<std::optional<ChunkLocation>> ShardedChunks::Locate(const ChunkRef& chunk
 // replaced versions are gone, the look-up has read the chunk.
 std::optional<ObjectRange> ShardedChunks::NextRead(const ChunkFacts& facts) {
   if (tree_.shards().format().has_outer_codecs() || reader_->reads_whole()) return std::nullopt;
-  if (!reader_->ExpectsRead()) return std::nullopt;
+  if (facts.stored == kDamagedRange || !reader_->ExpectsRead()) return std::nullopt;
   return ObjectRange{ShardGenerationOf(facts.generation)->object, facts.stored};
 }
 

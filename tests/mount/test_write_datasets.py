@@ -7,6 +7,7 @@ by the independent reading of shards in zarr_sources.py.
 """
 
 import errno
+import math
 import os
 import pathlib
 import random
@@ -14,6 +15,7 @@ import shutil
 import struct
 import subprocess
 
+import google_crc32c
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ from mount_data import refused
 from mounting import wait_until
 from precomputed_sources import Scale, Volume
 from shard_container import (MURMUR, Sharding, cells_of, compressed_morton, range_name, read_values)
-from write_data import KINDS, PATIENT, WriteCase, flush, write_file
+from write_data import KINDS, PATIENT, WriteCase, ZarrSource, flush, write_file
 from zarr_sources import BIG, CRC32C, GZIP, LITTLE, ZSTD, Array, Level, transpose
 
 
@@ -227,6 +229,44 @@ def test_a_chunk_that_cannot_be_decoded_is_replaced_through_the_mount(work, moun
     flush(mounted)
     twin.check()
     assert_shown(twin.files, mounted.path)
+
+
+def misplace(shard, slot):
+    """The index entry of this inner chunk points outside of the shard; the checksum of the index is right."""
+    content = bytearray(shard.read_bytes())
+    index = content[-4 - 16 * math.prod(ZarrSource.PER_SHARD):-4]
+    struct.pack_into("<Q", index, 16 * slot, len(content))
+    content[-4 - len(index):] = index + struct.pack("<I", google_crc32c.value(bytes(index)))
+    shard.write_bytes(content)
+
+
+@pytest.mark.parametrize("option", ["", ",strict", ",single_writer"])
+@pytest.mark.parametrize("way", [write_file, copied, moved, beside, removed_before, os.unlink])
+def test_a_chunk_whose_index_entry_is_damaged_is_replaced_through_the_mount(work, mount, way, option):
+    """What else was written to its shard is published then, too."""
+    source = ZarrSource(work / "source")
+    names = sorted(source.cells)[:2]
+    values = {name: np.full(source.CHUNK, 1 + at, source.DTYPE).tobytes() for at, name in enumerate(names)}
+    source.fill(values)
+    misplace(source.shard_path(names[0]), 0)
+    mounted = mount(source.path, PATIENT + option)
+    path, other = (mounted.path / name for name in names)
+    assert path.name in os.listdir(path.parent) and os.stat(path).st_size == 1
+    refused(errno.EIO, path.read_bytes)
+    assert other.read_bytes() == values[names[1]]
+    new = [np.full(source.CHUNK, 8 + at, source.DTYPE).tobytes() for at in range(2)]
+    write_file(other, new[1])
+    with pytest.raises(OSError):
+        flush(mounted)  # that would lose the entry
+    if way is os.unlink:
+        way(path)
+        refused(errno.ENOENT, os.stat, path)
+    else:
+        way(path, new[0])
+        assert path.read_bytes() == new[0]
+    flush(mounted)
+    assert source.stored() == {name: data for name, data in zip(names, new) if name != names[0] or path.exists()}
+    assert path.exists() == (way is not os.unlink)
 
 
 # --------------------------------------------------------------------- volumes that are not sharded
