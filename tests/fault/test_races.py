@@ -255,6 +255,7 @@ def test_a_mount_beside_tensorstore_in_the_same_shards_loses_nothing(kind, work,
 
 
 @pytest.mark.parametrize("name", ["zarr", "tensorstore", "dask"])
+@pytest.mark.long
 def test_what_libraries_make_of_the_same_work(name, work, measured):
     """Measured, told, and not judged; only that the measurement is one."""
     source = shards_of(work, "source", "zarr/")

@@ -259,6 +259,7 @@ def test_wrong_arguments_end_with_2(run_unshard, arguments):
     assert run_unshard(*arguments).returncode == 2
 
 
+@pytest.mark.long
 def test_umount_does_not_wait_for_ever_for_a_mount_that_does_not_answer(source, point, run_unshard):
     assert run_unshard("mount", source.path, point).returncode == 0
     daemon, = daemons_of(point)

@@ -70,6 +70,7 @@ def test_list_tells_of_read_only_mounts(work, mount, run_unshard):
     assert line == f"read-only, process {mounted.process.pid}"
 
 
+@pytest.mark.long
 def test_list_waits_for_no_mount_that_does_not_answer(work, mount, run_unshard):
     """Neither for a stopped one, nor for one whose process is gone; and tells of the others."""
     source = VersionedVolume(work / "source").path

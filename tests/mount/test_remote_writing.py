@@ -611,6 +611,7 @@ def test_new_files_are_written_while_nobody_knows_whether_they_exist(array):
     assert not (path / "unknown.txt").exists()
 
 
+@pytest.mark.long
 def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
     first = array.mount()
     for chunk in range(8):
@@ -672,6 +673,7 @@ def readable(path):
         return False
 
 
+@pytest.mark.long
 def test_whatever_the_store_answers_lets_the_spool_drain(array):
     """A publish that has failed waits; an answer to a read ends that (PublishQueueTest: at once)."""
     mounted = array.mount("publish_after=0.1,ttl=0.1")
@@ -723,6 +725,7 @@ def test_an_unmount_with_nothing_to_put_does_not_ask_the_store(watched):
     assert "stay in the spool" not in mounted.log()
 
 
+@pytest.mark.long
 def test_an_unmount_ends_although_the_store_does_not_answer(array):
     mounted = array.mount()
     write_file(mounted.path / array.source.name(0), bytes_of(0))

@@ -296,6 +296,7 @@ def test_files_of_a_bucket_have_what_is_written_into_views(scheme, kind, view, b
     read_all(reader.path, source)
 
 
+@pytest.mark.long
 def test_many_levels_of_one_document_are_listed_in_a_moment(mount, work):
     """The document is read for the first of them."""
     levels = 3000
@@ -483,7 +484,8 @@ def large_gzip_chunks(module_work):
     return path
 
 
-@pytest.mark.parametrize("options", ["files=raw", "view=precomputed", "view=native"])
+@pytest.mark.parametrize("options", [pytest.param("files=raw", marks=pytest.mark.long), "view=precomputed",
+                                     "view=native"])
 def test_memory_stays_within_the_cap_however_many_read(options, large_chunks, large_gzip_chunks, mount):
     """Each reader has a chunk of its own decoded."""
     source = large_gzip_chunks if options == "view=native" else large_chunks

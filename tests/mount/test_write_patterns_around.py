@@ -706,6 +706,7 @@ def test_pattern_42_metadata_go_last(work, mount):
     assert os.listdir(root) == ["zarr.json"]
 
 
+@pytest.mark.long
 def test_pattern_42_rm_goes_by_inode_numbers_in_a_large_directory(work, mount):
     import zarr
 
