@@ -1,67 +1,78 @@
 #include "store/object/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/sinks/syslog_sink.h>
-#include <spdlog/spdlog.h>
+#include <syslog.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <memory>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 
 namespace unshard {
 namespace {
 
-spdlog::level::level_enum SpdlogLevel(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarning:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
-}
+// Changed before there are threads.
+LogSink log_sink = LogSink::kStandardError;
+LogLevel lowest_level = LogLevel::kInfo;
 
-std::shared_ptr<spdlog::logger> MakeLogger(LogSink sink, LogLevel level) {
-  std::shared_ptr<spdlog::sinks::sink> spdlog_sink;
-  if (sink == LogSink::kSyslog) {
-    spdlog_sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("unshard", LOG_PID, LOG_DAEMON,
-                                                                  /*enable_formatting=*/false);
-  } else {
-    spdlog_sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  }
-  auto logger = std::make_shared<spdlog::logger>("unshard", std::move(spdlog_sink));
-  logger->set_level(SpdlogLevel(level));
-  logger->set_pattern(sink == LogSink::kStandardError ? "unshard: %v"
-                                                      : "%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
-  logger->flush_on(spdlog::level::debug);
-  return logger;
-}
-
-// The process's log; StartLog replaces it before there are threads.
-std::shared_ptr<spdlog::logger>& Logger() {
-  static std::shared_ptr<spdlog::logger> logger =
-      MakeLogger(LogSink::kStandardError, LogLevel::kInfo);
-  return logger;
-}
+struct LevelName {
+  const char* name;
+  int priority;  // of syslog(3)
+};
+constexpr LevelName kLevels[] = {
+    {"debug", LOG_DEBUG}, {"info", LOG_INFO}, {"warning", LOG_WARNING}, {"error", LOG_ERR}};
 
 bool IsControl(char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; }
 
+// "2026-03-01T12:00:00.123+01:00"
+std::string LocalTime() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm local{};
+  localtime_r(&now.tv_sec, &local);
+  char date[32];
+  std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &local);
+  const long minutes = local.tm_gmtoff / 60;
+  char text[128];
+  std::snprintf(text, sizeof(text), "%s.%03ld%c%02ld:%02ld", date, now.tv_nsec / 1000000,
+                minutes < 0 ? '-' : '+', std::labs(minutes) / 60, std::labs(minutes) % 60);
+  return text;
+}
+
+// In one call, so that the lines of threads and processes do not mix. What standard error does not
+// take is lost.
+void WriteToStandardError(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 }  // namespace
 
-void StartLog(LogSink sink, LogLevel level) { Logger() = MakeLogger(sink, level); }
+void StartLog(LogSink sink, LogLevel level) {
+  log_sink = sink;
+  lowest_level = level;
+  if (sink == LogSink::kSyslog) openlog("unshard", LOG_PID, LOG_DAEMON);
+}
 
 void Log(LogLevel level, std::string_view line) {
-  if (std::none_of(line.begin(), line.end(), IsControl)) {
-    Logger()->log(SpdlogLevel(level), spdlog::string_view_t(line.data(), line.size()));
-    return;
-  }
+  if (level < lowest_level) return;
+  const auto& [name, priority] = kLevels[static_cast<std::size_t>(level)];
   // File names may contain line breaks, which would split one message into two.
   std::string clean(line);
   std::replace_if(clean.begin(), clean.end(), IsControl, '?');
-  Logger()->log(SpdlogLevel(level), spdlog::string_view_t(clean.data(), clean.size()));
+  switch (log_sink) {
+    case LogSink::kStandardError:
+      return WriteToStandardError("unshard: " + clean + "\n");
+    case LogSink::kDatedStandardError:
+      return WriteToStandardError(LocalTime() + " " + name + ": " + clean + "\n");
+    case LogSink::kSyslog:
+      return syslog(priority, "%s", clean.c_str());
+  }
 }
 
 }  // namespace unshard

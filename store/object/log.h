@@ -1,4 +1,4 @@
-// Logging: the only user of spdlog. codec never logs.
+// Logging. codec never logs.
 #pragma once
 
 #include <string>

@@ -131,9 +131,9 @@ def include_layering(tree):
 
 
 def heavy_headers(tree):
-    """libfuse stays in fs/kernel; nlohmann, spdlog, CLI11 and pugixml each in one .cc."""
+    """libfuse stays in fs/kernel; nlohmann, CLI11 and pugixml each in one .cc."""
     findings = []
-    users = {"nlohmann/": [], "spdlog/": [], "CLI/": [], "pugixml": []}
+    users = {"nlohmann/": [], "CLI/": [], "pugixml": []}
     for name in tree.sources():
         if not layer_of(name):
             continue

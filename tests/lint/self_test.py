@@ -19,7 +19,7 @@ CLEAN = {
     "codec/json/json.h": "#pragma once\n",
     "store/object/page.h": '#pragma once\n#include "codec/core/bytes.h"\nSize page();\n',
     "store/object/log.cc":
-        '#include "store/object/page.h"\n#include <mutex>\n#include <spdlog/spdlog.h>\n',
+        '#include "store/object/page.h"\n#include <mutex>\n',
     "store/object/log.h": "#pragma once\n",
     "fs/kernel/session.h": "#pragma once\nclass Session {\n  int Run();\n  int run_ = 0;\n};\n",
     "fs/kernel/session.cc": '#include <fuse3/fuse_lowlevel.h>\n#include "store/object/page.h"\n',
