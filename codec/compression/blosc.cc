@@ -1,6 +1,8 @@
 #include "codec/compression/blosc.h"
 
+#ifdef UNSHARD_BLOSC
 #include <blosc.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -13,6 +15,8 @@
 
 namespace unshard {
 namespace {
+
+#ifdef UNSHARD_BLOSC
 
 constexpr int kLargest = std::numeric_limits<int>::max();
 
@@ -112,10 +116,22 @@ Result<Encoder> MakeBloscEncoder(const CodecOptions& options) {
   return [blosc](ByteSpan plain) { return EncodeBlosc(plain, blosc); };
 }
 
+std::string BloscVersion() { return blosc_get_version_string(); }
+
+constexpr Library kLibblosc = {"blosc", "libblosc", BloscVersion};
+constexpr CompressorFunctions kBlosc = {DecodeBlosc, MakeBloscEncoder};
+
+#else
+constexpr Library kLibblosc = {"blosc", "libblosc"};
+constexpr CompressorFunctions kBlosc = {};
+#endif
+
 }  // namespace
 
+const Library& Libblosc() { return kLibblosc; }
+
 Result<BytesCodecPtr> MakeBlosc(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, DecodeBlosc, MakeBloscEncoder(options));
+  return MakeCompressor(name, options, Libblosc(), kBlosc);
 }
 
 }  // namespace unshard

@@ -1,15 +1,15 @@
 #include "codec/compression/brotli.h"
 
+#ifdef UNSHARD_BROTLI
+#include <brotli/decode.h>
+#include <brotli/encode.h>
+#endif
+
 #include <cstddef>
 #include <memory>
 #include <string>
 
 #include "codec/compression/compressor.h"
-
-#ifdef UNSHARD_BROTLI
-#include <brotli/decode.h>
-#include <brotli/encode.h>
-#endif
 
 namespace unshard {
 namespace {
@@ -51,26 +51,28 @@ Result<ByteVector> EncodeBrotli(ByteSpan plain) {
   return stored;
 }
 
-#else
+Result<Encoder> MakeBrotliEncoder(const CodecOptions&) { return Encoder(EncodeBrotli); }
 
-tl::unexpected<Error> NoBrotli() {
-  return Fail(ErrorCode::kNotSupported, "br: this unshard was built without libbrotli");
+std::string BrotliVersion() {
+  const std::uint32_t version = BrotliEncoderVersion();  // 8, 12 and 12 bits
+  return std::to_string(version >> 24) + "." + std::to_string(version >> 12 & 0xfff) + "." +
+         std::to_string(version & 0xfff);
 }
 
-Result<ByteVector> DecodeBrotli(ByteSpan, std::uint64_t) { return NoBrotli(); }
+constexpr Library kLibbrotli = {"br", "libbrotli", BrotliVersion};
+constexpr CompressorFunctions kBrotli = {DecodeBrotli, MakeBrotliEncoder};
 
-Result<Encoder> NoBrotliEncoder() { return NoBrotli(); }
-
+#else
+constexpr Library kLibbrotli = {"br", "libbrotli"};
+constexpr CompressorFunctions kBrotli = {};
 #endif
 
 }  // namespace
 
+const Library& Libbrotli() { return kLibbrotli; }
+
 BytesCodecPtr MakeBrotli() {
-#ifdef UNSHARD_BROTLI
-  return MakeCompressor("br", DecodeBrotli, Encoder(EncodeBrotli));
-#else
-  return MakeCompressor("br", DecodeBrotli, NoBrotliEncoder());
-#endif
+  return MakeCompressor("br", CodecOptions(nullptr, ""), Libbrotli(), kBrotli);
 }
 
 }  // namespace unshard

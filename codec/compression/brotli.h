@@ -1,11 +1,11 @@
-// Brotli (RFC 7932), both directions, where unshard is built with libbrotli.
+// Brotli (RFC 7932).
 #pragma once
 
 #include "codec/compression/bytes_codec.h"
 
 namespace unshard {
 
-// The codec "br". Without libbrotli both directions fail with kNotSupported. Never null.
+// The codec "br". Never null.
 BytesCodecPtr MakeBrotli();
 
 }  // namespace unshard

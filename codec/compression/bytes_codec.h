@@ -22,10 +22,15 @@ class BytesCodec {
   [[nodiscard]] virtual std::optional<std::uint64_t> fixed_overhead() const { return std::nullopt; }
   // How many of those bytes precede the data; the others follow it.
   [[nodiscard]] virtual std::uint64_t leading_overhead() const { return 0; }
-  // Undoes the codec. kDataLoss on damage; kResourceExhausted beyond `max_bytes`.
+  // Whether Decode is supported: else kNotSupported, naming the codec by its path in the document,
+  // and the library that this build lacks.
+  [[nodiscard]] virtual Status CanDecode() const { return {}; }
+  // Undoes the codec. Fails as CanDecode does; kDataLoss on damage; kResourceExhausted beyond
+  // `max_bytes`.
   [[nodiscard]] virtual Result<ByteVector> Decode(ByteSpan stored,
                                                   std::uint64_t max_bytes) const = 0;
-  // Whether Encode supports the configuration: else kNotSupported, naming the codec.
+  // Whether Encode supports the configuration: else kNotSupported, naming the codec. Fails as
+  // CanDecode does.
   [[nodiscard]] virtual Status CanEncode() const { return {}; }
   // Gives the same bytes for the same input and the same version of the library. Fails as CanEncode
   // does, and with kResourceExhausted where the codec cannot take so many bytes.

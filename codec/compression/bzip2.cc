@@ -1,6 +1,8 @@
 #include "codec/compression/bzip2.h"
 
+#ifdef UNSHARD_BZIP2
 #include <bzlib.h>
+#endif
 
 #include <cstddef>
 
@@ -8,6 +10,8 @@
 
 namespace unshard {
 namespace {
+
+#ifdef UNSHARD_BZIP2
 
 // A stream of the library, which End closes.
 template <int (*End)(bz_stream*)>
@@ -78,10 +82,26 @@ Result<Encoder> MakeBzip2Encoder(const CodecOptions& options) {
   return [level](ByteSpan plain) { return EncodeBzip2(plain, level); };
 }
 
+// The library says "1.0.8, 13-Jul-2019".
+std::string Bzip2Version() {
+  const std::string version = BZ2_bzlibVersion();
+  return version.substr(0, version.find(','));
+}
+
+constexpr Library kLibbz2 = {"bz2", "libbz2", Bzip2Version};
+constexpr CompressorFunctions kBzip2 = {DecodeBzip2, MakeBzip2Encoder};
+
+#else
+constexpr Library kLibbz2 = {"bz2", "libbz2"};
+constexpr CompressorFunctions kBzip2 = {};
+#endif
+
 }  // namespace
 
+const Library& Libbz2() { return kLibbz2; }
+
 Result<BytesCodecPtr> MakeBzip2(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, DecodeBzip2, MakeBzip2Encoder(options));
+  return MakeCompressor(name, options, Libbz2(), kBzip2);
 }
 
 }  // namespace unshard

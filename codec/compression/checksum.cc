@@ -1,10 +1,9 @@
 #include "codec/compression/checksum.h"
 
-#include <libdeflate.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "codec/compression/deflate.h"
 #include "codec/core/crc32c.h"
 #include "codec/core/text.h"
 
@@ -87,17 +86,6 @@ class Checksum final : public BytesCodec {
   const bool at_start_;
 };
 
-// libdeflate takes a null pointer, which no bytes may have, for a request of the initial value.
-std::uint32_t ExtendCrc32(std::uint32_t checksum, ByteSpan bytes) {
-  if (bytes.empty()) return checksum;
-  return libdeflate_crc32(checksum, bytes.data(), bytes.size());
-}
-
-std::uint32_t ExtendAdler32(std::uint32_t checksum, ByteSpan bytes) {
-  if (bytes.empty()) return checksum;
-  return libdeflate_adler32(checksum, bytes.data(), bytes.size());
-}
-
 DigestFactory DigestOf(const ChecksumFunction& function) {
   return [function] { return std::make_unique<ChecksumDigest>(function); };
 }
@@ -129,11 +117,11 @@ Result<BytesCodecPtr> MakeCrc32c(const std::string& name, const CodecOptions& op
 }
 
 Result<BytesCodecPtr> MakeCrc32(const std::string& name, const CodecOptions& options) {
-  return MakeWithLocation(name, {0, ExtendCrc32}, /*at_start=*/true, options);
+  return MakeWithLocation(name, {0, DeflateInUse().crc32}, /*at_start=*/true, options);
 }
 
 Result<BytesCodecPtr> MakeAdler32(const std::string& name, const CodecOptions& options) {
-  return MakeWithLocation(name, {1, ExtendAdler32}, /*at_start=*/true, options);
+  return MakeWithLocation(name, {1, DeflateInUse().adler32}, /*at_start=*/true, options);
 }
 
 }  // namespace unshard

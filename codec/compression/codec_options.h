@@ -25,6 +25,11 @@ class CodecOptions {
                std::string_view member)
       : configuration_(configuration), path_(std::move(path)), key_(key), member_(member) {}
 
+  // The path of the codec, for messages: "codecs[1]", "compressor"; "" where it has none.
+  [[nodiscard]] std::string codec_path() const {
+    constexpr std::string_view kMember = ".configuration";
+    return path_.ends_with(kMember) ? path_.substr(0, path_.size() - kMember.size()) : path_;
+  }
   [[nodiscard]] Result<int> Integer(std::string_view key, int absent, int min, int max) const {
     UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
     if (members.empty()) return absent;

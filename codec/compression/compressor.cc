@@ -30,10 +30,40 @@ class Compressor final : public BytesCodec {
   const Result<Encoder> encoder_;
 };
 
+// A compressor whose library this build lacks.
+class MissingCompressor final : public BytesCodec {
+ public:
+  MissingCompressor(std::string name, Error why) : name_(std::move(name)), why_(std::move(why)) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] Status CanDecode() const override { return tl::unexpected<Error>(why_); }
+  [[nodiscard]] Result<ByteVector> Decode(ByteSpan, std::uint64_t) const override {
+    return tl::unexpected<Error>(why_);
+  }
+  [[nodiscard]] Status CanEncode() const override { return CanDecode(); }
+  [[nodiscard]] Result<ByteVector> Encode(ByteSpan) const override {
+    return tl::unexpected<Error>(why_);
+  }
+
+ private:
+  const std::string name_;
+  const Error why_;
+};
+
 }  // namespace
 
 BytesCodecPtr MakeCompressor(const std::string& name, Decoder decoder, Result<Encoder> encoder) {
   return std::make_shared<Compressor>(name, decoder, std::move(encoder));
+}
+
+BytesCodecPtr MakeCompressor(const std::string& name, const CodecOptions& options,
+                             const Library& library, const CompressorFunctions& functions) {
+  if (library.in_build()) {
+    return MakeCompressor(name, functions.decode, functions.make_encoder(options));
+  }
+  Error missing = NotInBuild(library, "the codec \"" + name + "\"").value();
+  return std::make_shared<MissingCompressor>(name,
+                                             std::move(missing).Annotate(options.codec_path()));
 }
 
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected) {

@@ -17,17 +17,29 @@
 #include <string>
 
 #include "codec/compression/bytes_codec.h"
+#include "codec/compression/codec_options.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
+#include "codec/core/library.h"
 
 namespace unshard {
 
 using Decoder = Result<ByteVector> (*)(ByteSpan stored, std::uint64_t max_bytes);
 using Encoder = std::function<Result<ByteVector>(ByteSpan plain)>;
 
+// What a library does for one compressor; null where this build lacks the library.
+struct CompressorFunctions {
+  Decoder decode = nullptr;
+  Result<Encoder> (*make_encoder)(const CodecOptions& options) = nullptr;
+};
+
 // A compressor. Its stream describes itself, so that only encoding depends on the configuration:
 // where `encoder` is a failure, because the configuration is not supported, Decode still works.
 BytesCodecPtr MakeCompressor(const std::string& name, Decoder decoder, Result<Encoder> encoder);
+// The same by a library. Where this build lacks it, both directions fail with kNotSupported:
+// `codecs[1]: the codec "zstd" is not in this build (libzstd)`.
+BytesCodecPtr MakeCompressor(const std::string& name, const CodecOptions& options,
+                             const Library& library, const CompressorFunctions& functions);
 
 // kDataLoss, with the message "format: expected".
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected);

@@ -12,8 +12,7 @@ namespace unshard {
 inline constexpr std::array<std::string_view, 5> kCompressionSuffixes = {".gz", ".br", ".zstd",
                                                                          ".xz", ".bz2"};
 
-// The codec of one of kCompressionSuffixes. Never null; that of ".br" may support neither
-// direction.
+// The codec of one of kCompressionSuffixes. Never null.
 BytesCodecPtr CodecOfSuffix(std::string_view suffix);
 
 }  // namespace unshard

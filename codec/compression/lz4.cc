@@ -1,6 +1,8 @@
 #include "codec/compression/lz4.h"
 
+#ifdef UNSHARD_LZ4
 #include <lz4.h>
+#endif
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +11,8 @@
 
 namespace unshard {
 namespace {
+
+#ifdef UNSHARD_LZ4
 
 constexpr int kMostAcceleration = std::numeric_limits<int>::max();
 
@@ -57,10 +61,22 @@ Result<Encoder> MakeLz4Encoder(const CodecOptions& options) {
   return [acceleration](ByteSpan plain) { return EncodeLz4(plain, acceleration); };
 }
 
+std::string Lz4Version() { return LZ4_versionString(); }
+
+constexpr Library kLiblz4 = {"lz4", "liblz4", Lz4Version};
+constexpr CompressorFunctions kLz4 = {DecodeLz4, MakeLz4Encoder};
+
+#else
+constexpr Library kLiblz4 = {"lz4", "liblz4"};
+constexpr CompressorFunctions kLz4 = {};
+#endif
+
 }  // namespace
 
+const Library& Liblz4() { return kLiblz4; }
+
 Result<BytesCodecPtr> MakeLz4(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, DecodeLz4, MakeLz4Encoder(options));
+  return MakeCompressor(name, options, Liblz4(), kLz4);
 }
 
 }  // namespace unshard

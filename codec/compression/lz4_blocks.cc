@@ -1,7 +1,9 @@
 #include "codec/compression/lz4_blocks.h"
 
+#ifdef UNSHARD_LZ4
 #include <lz4.h>
 #include <xxhash.h>
+#endif
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +14,8 @@
 
 namespace unshard {
 namespace {
+
+#ifdef UNSHARD_LZ4
 
 constexpr const char* kName = "lz4";
 constexpr std::string_view kMagic = "LZ4Block";
@@ -148,10 +152,16 @@ Result<Encoder> MakeLz4BlocksEncoder(const CodecOptions& options) {
   };
 }
 
+constexpr CompressorFunctions kLz4Blocks = {DecodeAnyLz4, MakeLz4BlocksEncoder};
+
+#else
+constexpr CompressorFunctions kLz4Blocks = {};
+#endif
+
 }  // namespace
 
 Result<BytesCodecPtr> MakeLz4Blocks(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, DecodeAnyLz4, MakeLz4BlocksEncoder(options));
+  return MakeCompressor(name, options, Liblz4(), kLz4Blocks);
 }
 
 }  // namespace unshard

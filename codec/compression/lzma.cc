@@ -1,6 +1,8 @@
 #include "codec/compression/lzma.h"
 
+#ifdef UNSHARD_LZMA
 #include <lzma.h>
+#endif
 
 #include <cstddef>
 #include <string>
@@ -9,6 +11,11 @@
 
 namespace unshard {
 namespace {
+
+// Needed to decode, too.
+Result<int> FormatOf(const CodecOptions& options) { return options.Integer("format", 1, 1, 3); }
+
+#ifdef UNSHARD_LZMA
 
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;  // of the decoder's dictionary
 
@@ -69,9 +76,10 @@ Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
   return stored;
 }
 
-Result<Encoder> MakeXzEncoder(const CodecOptions& options, int format) {
+Result<Encoder> MakeXzEncoder(const CodecOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, options.Find("filters"));
   if (!filters.empty()) return filters.front().Expected("null, because filters are not supported");
+  UNSHARD_ASSIGN_OR_RETURN(const int format, FormatOf(options));
   if (format != 1) {
     return Fail(ErrorCode::kNotSupported, "only format 1 (.xz) can be written");
   }
@@ -86,15 +94,27 @@ Result<Encoder> MakeXzEncoder(const CodecOptions& options, int format) {
   return [xz](ByteSpan plain) { return EncodeXz(plain, xz); };
 }
 
+std::string LzmaVersion() { return lzma_version_string(); }
+
+constexpr Library kLiblzma = {"lzma", "liblzma", LzmaVersion};
+constexpr CompressorFunctions kXz = {DecodeLzma, MakeXzEncoder};
+
+#else
+constexpr Library kLiblzma = {"lzma", "liblzma"};
+constexpr CompressorFunctions kXz = {};
+#endif
+
 }  // namespace
 
+const Library& Liblzma() { return kLiblzma; }
+
 Result<BytesCodecPtr> MakeLzma(const std::string& name, const CodecOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(const int format, options.Integer("format", 1, 1, 3));
+  UNSHARD_ASSIGN_OR_RETURN(const int format, FormatOf(options));
   if (format == 3) {
     return Fail(ErrorCode::kNotSupported,
                 "the codec \"" + name + "\" with format 3 (raw LZMA) is not supported");
   }
-  return MakeCompressor(name, DecodeLzma, MakeXzEncoder(options, format));
+  return MakeCompressor(name, options, Liblzma(), kXz);
 }
 
 }  // namespace unshard

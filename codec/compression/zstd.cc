@@ -1,6 +1,8 @@
 #include "codec/compression/zstd.h"
 
+#ifdef UNSHARD_ZSTD
 #include <zstd.h>
+#endif
 
 #include <memory>
 #include <string>
@@ -9,6 +11,8 @@
 
 namespace unshard {
 namespace {
+
+#ifdef UNSHARD_ZSTD
 
 Result<ByteVector> DecodeZstd(ByteSpan stored, std::uint64_t max_bytes) {
   const auto close = [](ZSTD_DStream* open) { ZSTD_freeDStream(open); };
@@ -52,10 +56,22 @@ Result<Encoder> MakeZstdEncoder(const CodecOptions& options) {
   return [level, checksum](ByteSpan plain) { return EncodeZstd(plain, level, checksum); };
 }
 
+std::string ZstdVersion() { return ZSTD_versionString(); }
+
+constexpr Library kLibzstd = {"zstd", "libzstd", ZstdVersion};
+constexpr CompressorFunctions kZstd = {DecodeZstd, MakeZstdEncoder};
+
+#else
+constexpr Library kLibzstd = {"zstd", "libzstd"};
+constexpr CompressorFunctions kZstd = {};
+#endif
+
 }  // namespace
 
+const Library& Libzstd() { return kLibzstd; }
+
 Result<BytesCodecPtr> MakeZstd(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, DecodeZstd, MakeZstdEncoder(options));
+  return MakeCompressor(name, options, Libzstd(), kZstd);
 }
 
 }  // namespace unshard

@@ -14,5 +14,7 @@ std::uint32_t Checksum(ByteSpan bytes);
 
 // Continues a checksum: that of the bytes that `sum` covers (0: none), followed by `bytes`.
 std::uint32_t ExtendChecksum(std::uint32_t sum, ByteSpan bytes);
+// The same without isa-l, for a build that lacks it.
+std::uint32_t ExtendChecksumByTable(std::uint32_t sum, ByteSpan bytes);
 
 }  // namespace unshard

@@ -119,6 +119,7 @@ class N5ChunkCodec final : public ChunkCodec {
 
   [[nodiscard]] const DataType& type() const override { return items_->type(); }
   [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
+  [[nodiscard]] Status CanDecode() const override { return items_->CanDecode(); }
   [[nodiscard]] Status CanEncode() const override { return items_->CanEncode(); }
 
   [[nodiscard]] std::optional<std::uint64_t> EncodedSize(

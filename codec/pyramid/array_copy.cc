@@ -145,7 +145,10 @@ Result<ArrayCopy> ArrayCopy::Make(ArrayMetadata from, ArrayMetadata to, AxisMap 
   copy.form_ = copy.FormOfChunks();
   const bool encodes = copy.form_ == BlockForm::kTranscode ||
                        copy.form_ == BlockForm::kStripHeader || copy.writes_absent_;
-  if (encodes) UNSHARD_RETURN_IF_ERROR(copy.to_.codec->CanEncode());
+  if (encodes) {
+    UNSHARD_RETURN_IF_ERROR(copy.from_.codec->CanDecode());
+    UNSHARD_RETURN_IF_ERROR(copy.to_.codec->CanEncode());
+  }
   return copy;
 }
 
@@ -221,6 +224,7 @@ Status ArrayCopy::Check(ByteSpan chunk, const GridCell& from_cell) const {
     const ChunkEncoding& encoding = from_.codec->encoding();
     if (encoding.items == "raw" && encoding.steps.empty() && !encoding.n5_header) return {};
   }
+  if (!from_.codec->CanDecode()) return {};
   UNSHARD_RETURN_IF_ERROR(from_.codec->Decode(chunk, shape));
   return {};
 }

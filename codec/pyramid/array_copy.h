@@ -47,7 +47,7 @@ class ArrayCopy {
   [[nodiscard]] std::vector<GridCell> SourceCells(const GridCell& to_cell) const;
 
   // Both fail with kDataLoss where a chunk of `from` cannot be decoded. Check decodes only where
-  // its size does not show that it can be.
+  // its size does not show that it can be, and not where this build lacks the codec's library.
   [[nodiscard]] Status Check(ByteSpan chunk, const GridCell& from_cell) const;
   [[nodiscard]] Result<Voxels> Decode(ByteSpan chunk, const GridCell& from_cell) const;
   // The chunk of `to`, with kAddHeader and kStripHeader. Nothing where the stored N5 header is not

@@ -68,6 +68,7 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   made.fill_ = FillValueOf(stored);
   made.presents_absent_ = !AbsentReadsAlike(stored, presented);
   if (form == BlockForm::kTranscode || form == BlockForm::kStripHeader || made.presents_absent_) {
+    UNSHARD_RETURN_IF_ERROR(stored.codec->CanDecode());
     UNSHARD_RETURN_IF_ERROR(presented.codec->CanEncode());
   }
   const ArrayMetadata& larger = made.joins() ? presented : stored;
@@ -242,6 +243,7 @@ Result<std::vector<ByteVector>> ChunkConversion::RestoreRemoved(const GridCell& 
 }
 
 Status ChunkConversion::CanRestore() const {
+  UNSHARD_RETURN_IF_ERROR(array_.presented.codec->CanDecode());
   return form() == BlockForm::kCopy ? Status() : array_.stored.codec->CanEncode();
 }
 

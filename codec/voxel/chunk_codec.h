@@ -58,14 +58,17 @@ class ChunkCodec {
  public:
   virtual ~ChunkCodec() = default;
 
+  // Whether Decode is supported: else kNotSupported, naming the codec and the library that this
+  // build lacks.
+  [[nodiscard]] virtual Status CanDecode() const { return {}; }
   // The voxels of a chunk of `shape`, slowest axis first: in Zarr the chunk shape, in precomputed
   // volumes clipped to the volume. The header of an N5 block may have another shape: its voxels are
-  // clipped to `shape`, or extended by zeros. Fails with kDataLoss where
+  // clipped to `shape`, or extended by zeros. Fails as CanDecode does, with kDataLoss where
   // `encoded` is damaged, and with kResourceExhausted before it would decode to much more than the
   // chunk has.
   [[nodiscard]] virtual Result<Voxels> Decode(ByteSpan encoded,
                                               std::span<const std::uint64_t> shape) const = 0;
-  // Whether Encode is supported: else kNotSupported, naming the codec.
+  // Whether Encode is supported: else kNotSupported, naming the codec. Fails where CanDecode does.
   [[nodiscard]] virtual Status CanEncode() const { return {}; }
   // The same bytes for the same voxels and version of the libraries. Fails as CanEncode does, with
   // kInvalidArgument where type or shape are not those of a chunk of the array, and with

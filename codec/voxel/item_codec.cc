@@ -69,6 +69,13 @@ class ItemCodec final : public ChunkCodec {
   [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
   [[nodiscard]] bool is_lossy() const override { return chain_.is_lossy; }
 
+  [[nodiscard]] Status CanDecode() const override {
+    for (const BytesStep& step : chain_.bytes_steps) {
+      UNSHARD_RETURN_IF_ERROR(step.codec->CanDecode());
+    }
+    return {};
+  }
+
   [[nodiscard]] Status CanEncode() const override {
     for (const ArrayStep& step : chain_.array_steps) {
       if (step.filter) UNSHARD_RETURN_IF_ERROR(step.filter->codec->CanEncode());

@@ -1,18 +1,23 @@
 #include "codec/voxel/jpeg_xl.h"
 
+#ifdef UNSHARD_JXL
 #include <jxl/decode.h>
 #include <jxl/decode_cxx.h>
+#endif
 
 #include <string>
 #include <utility>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/library.h"
 #include "codec/voxel/volume_functions.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::string_view kJpegXl = "jxl chunk";
+
+#ifdef UNSHARD_JXL
 
 tl::unexpected<Error> DamagedImage(const std::string& why) {
   return Fail(ErrorCode::kDataLoss, std::string(kJpegXl) + ": " + why);
@@ -103,13 +108,7 @@ class JpegXlReader {
   ByteVector planes_;
 };
 
-}  // namespace
-
-Result<ByteVector> DecodeJpegXl(ByteSpan encoded, const ImageForm& form) {
-  if (form.component_size != 1 || form.pixels == 0 || form.components == 0 ||
-      !CheckedMultiply(form.pixels, form.components)) {
-    return Fail(ErrorCode::kInvalidArgument, "jxl chunk: expected channels of one byte a voxel");
-  }
+Result<ByteVector> ReadJpegXl(ByteSpan encoded, const ImageForm& form) {
   const JxlDecoderPtr decoder = JxlDecoderMake(nullptr);
   if (!decoder ||
       JxlDecoderSubscribeEvents(decoder.get(), JXL_DEC_BASIC_INFO | JXL_DEC_FULL_IMAGE) !=
@@ -121,10 +120,37 @@ Result<ByteVector> DecodeJpegXl(ByteSpan encoded, const ImageForm& form) {
   return JpegXlReader(decoder.get(), form).Read();
 }
 
+std::string JpegXlVersion() {
+  const std::uint32_t version = JxlDecoderVersion();  // in decimal, three digits each
+  return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
+         std::to_string(version % 1000);
+}
+
+constexpr Library kLibjxl = {"jxl", "libjxl", JpegXlVersion};
+
+#else
+constexpr Library kLibjxl = {"jxl", "libjxl"};
+
+Result<ByteVector> ReadJpegXl(ByteSpan, const ImageForm&) { return NotInBuild(kLibjxl, kJpegXl); }
+#endif
+
+}  // namespace
+
+const Library& Libjxl() { return kLibjxl; }
+
+Result<ByteVector> DecodeJpegXl(ByteSpan encoded, const ImageForm& form) {
+  if (form.component_size != 1 || form.pixels == 0 || form.components == 0 ||
+      !CheckedMultiply(form.pixels, form.components)) {
+    return Fail(ErrorCode::kInvalidArgument, "jxl chunk: expected channels of one byte a voxel");
+  }
+  return ReadJpegXl(encoded, form);
+}
+
 Result<ChunkCodecPtr> MakeJpegXlCodec(const VolumeEncoding& volume) {
   if (!(volume.type == kUint8)) return RefuseVolume(volume, "uint8");
   VolumeFunctions functions;
   functions.items = volume.encoding;
+  functions.library = &kLibjxl;
   functions.is_lossy = true;
   functions.decode = [volume](ByteSpan encoded, const std::array<std::uint64_t, 3>& shape) {
     return DecodeJpegXl(encoded, ImageFormOf(volume, shape));

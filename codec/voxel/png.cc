@@ -2,7 +2,9 @@
 // functions given to Succeeds, which therefore own nothing.
 #include "codec/voxel/png.h"
 
+#ifdef UNSHARD_PNG
 #include <png.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -14,12 +16,24 @@
 #include <vector>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/library.h"
 #include "codec/voxel/volume_functions.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::string_view kPngChunk = "png chunk";
+
+// The size in bytes of the decoded image; nothing where PNG has no such form.
+std::optional<std::uint64_t> DecodedSize(const ImageForm& form) {
+  const bool has_form = form.components >= 1 && form.components <= 4 &&
+                        (form.component_size == 1 || form.component_size == 2);
+  if (!has_form || form.pixels == 0) return std::nullopt;
+  return CheckedMultiply(form.pixels, form.components * form.component_size);
+}
+
+#ifdef UNSHARD_PNG
+
 constexpr int kBitsOfByte = 8;
 // At lower levels rows are not filtered, as in TensorStore: choosing filters would take longer than
 // compressing.
@@ -51,14 +65,6 @@ std::vector<png_bytep> Rows(const std::uint8_t* pixels, std::size_t size, std::s
   auto* row = const_cast<png_bytep>(pixels);
   for (png_bytep& each : rows) each = std::exchange(row, row + size / height);
   return rows;
-}
-
-// The size in bytes of the decoded image; nothing where PNG has no such form.
-std::optional<std::uint64_t> DecodedSize(const ImageForm& form) {
-  const bool has_form = form.components >= 1 && form.components <= 4 &&
-                        (form.component_size == 1 || form.component_size == 2);
-  if (!has_form || form.pixels == 0) return std::nullopt;
-  return CheckedMultiply(form.pixels, form.components * form.component_size);
 }
 
 class PngReader {
@@ -177,7 +183,34 @@ class PngWriter {
   png_infop info_ = nullptr;
 };
 
+Result<ByteVector> ReadPng(ByteSpan encoded, const ImageForm& form, std::uint64_t decoded_size) {
+  return PngReader(encoded, form).Read(decoded_size);
+}
+
+Result<ByteVector> WritePng(ByteSpan pixels, const ImageSize& size, const ImageForm& form,
+                            std::optional<int> level) {
+  return PngWriter().Write(pixels, size, form, level);
+}
+
+std::string PngVersion() { return png_get_libpng_ver(nullptr); }
+
+constexpr Library kLibpng = {"png", "libpng", PngVersion};
+
+#else
+constexpr Library kLibpng = {"png", "libpng"};
+
+Result<ByteVector> ReadPng(ByteSpan, const ImageForm&, std::uint64_t) {
+  return NotInBuild(kLibpng, kPngChunk);
+}
+
+Result<ByteVector> WritePng(ByteSpan, const ImageSize&, const ImageForm&, std::optional<int>) {
+  return NotInBuild(kLibpng, kPngChunk);
+}
+#endif
+
 }  // namespace
+
+const Library& Libpng() { return kLibpng; }
 
 Result<ByteVector> EncodePng(ByteSpan planes, const ImageSize& size, const ImageForm& form,
                              std::optional<int> level) {
@@ -188,9 +221,8 @@ Result<ByteVector> EncodePng(ByteSpan planes, const ImageSize& size, const Image
                 "png chunk: expected 1 to 4 components of 1 or 2 bytes, sides of at most 1000000 "
                 "pixels and a level from 0 to 9");
   }
-  if (form.components == 1) return PngWriter().Write(planes, size, form, level);
-  return PngWriter().Write(PlanesToPixels(planes, form.components, form.component_size), size, form,
-                           level);
+  if (form.components == 1) return WritePng(planes, size, form, level);
+  return WritePng(PlanesToPixels(planes, form.components, form.component_size), size, form, level);
 }
 
 Result<ByteVector> DecodePng(ByteSpan encoded, const ImageForm& form) {
@@ -199,7 +231,7 @@ Result<ByteVector> DecodePng(ByteSpan encoded, const ImageForm& form) {
     return Fail(ErrorCode::kInvalidArgument,
                 "png chunk: expected 1 to 4 channels of 1 or 2 bytes a voxel");
   }
-  return PngReader(encoded, form).Read(*decoded_size);
+  return ReadPng(encoded, form, *decoded_size);
 }
 
 Result<ChunkCodecPtr> MakePngCodec(const VolumeEncoding& volume) {
@@ -209,6 +241,7 @@ Result<ChunkCodecPtr> MakePngCodec(const VolumeEncoding& volume) {
   }
   VolumeFunctions functions;
   functions.items = volume.encoding;
+  functions.library = &kLibpng;
   functions.decode = [volume](ByteSpan encoded, const std::array<std::uint64_t, 3>& shape) {
     return DecodePng(encoded, ImageFormOf(volume, shape));
   };

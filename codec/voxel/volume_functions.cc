@@ -20,14 +20,20 @@ class FunctionCodec final : public ChunkCodec {
   [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
   [[nodiscard]] bool is_lossy() const override { return functions_.is_lossy; }
 
+  [[nodiscard]] Status CanDecode() const override {
+    if (functions_.library == nullptr || functions_.library->in_build()) return {};
+    return NotInBuild(*functions_.library, "the encoding \"" + volume_.encoding + "\"");
+  }
+
   [[nodiscard]] Status CanEncode() const override {
-    if (functions_.encode) return {};
+    if (functions_.encode) return CanDecode();
     return Fail(ErrorCode::kNotSupported,
                 "chunks of encoding \"" + volume_.encoding + "\" can only be read");
   }
 
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
                                       std::span<const std::uint64_t> shape) const override {
+    UNSHARD_RETURN_IF_ERROR(CanDecode());
     UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(shape));
     UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, functions_.decode(encoded, extent));
     return Voxels{volume_.type, {shape.begin(), shape.end()}, std::move(bytes)};

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "codec/core/bytes.h"
+#include "codec/core/library.h"
 #include "codec/voxel/chunk_codec.h"
 #include "codec/voxel/image_form.h"
 #include "codec/voxel/volume_codec.h"
@@ -18,9 +19,10 @@ using VolumeFunction =
     std::function<Result<ByteVector>(ByteSpan from, const std::array<std::uint64_t, 3>& shape)>;
 
 struct VolumeFunctions {
-  std::string items;      // for ChunkEncoding
-  VolumeFunction decode;  // to exactly the bytes of all voxels
-  VolumeFunction encode;  // from exactly these bytes; empty: the encoding is only read
+  std::string items;                 // for ChunkEncoding
+  VolumeFunction decode;             // to exactly the bytes of all voxels
+  VolumeFunction encode;             // from exactly these bytes; empty: the encoding is only read
+  const Library* library = nullptr;  // which both call; null: none that a build may lack
   bool is_lossy = false;
 };
 

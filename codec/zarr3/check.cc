@@ -131,7 +131,7 @@ std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const CodecChain& chain,
   while (first_known > 0) {
     const Codec& codec = chain[first_known - 1];
     auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
-    if (!made || *made == nullptr) break;
+    if (!made || *made == nullptr || !(*made)->CanDecode()) break;
     known.insert(known.begin(), *std::move(made));
     --first_known;
   }

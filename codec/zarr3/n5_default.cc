@@ -32,6 +32,7 @@ class N5DefaultCodec final : public ChunkCodec {
 
   [[nodiscard]] const DataType& type() const override { return blocks_->type(); }
   [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
+  [[nodiscard]] Status CanDecode() const override { return blocks_->CanDecode(); }
   [[nodiscard]] Status CanEncode() const override { return blocks_->CanEncode(); }
   [[nodiscard]] std::optional<std::uint64_t> EncodedSize(
       std::span<const std::uint64_t> shape) const override {

@@ -60,25 +60,31 @@ void SetDetails(const FoundDataset& found, const DatasetDetails& details, JsonVa
 // documents above it.
 constexpr std::size_t kMostWithFormats = 1024;
 
-// Formats in which the array cannot be presented as one file (-o files=), each with the reason.
-using RefusedFormats = std::map<std::string, std::string>;
-RefusedFormats RefusedFormatsOf(SourceArrays& arrays, const FoundDataset& found) {
-  RefusedFormats refused;
+// What cannot be done with the voxels of an array.
+struct Refused {
+  std::optional<Error> reading;  // why voxels cannot be read
+  // The formats in which the array cannot be presented as one file (-o files=), with the reason.
+  std::map<std::string, std::string> formats;
+};
+
+Refused RefusedOf(SourceArrays& arrays, const FoundDataset& found) {
+  Refused refused;
   if (found.shape.empty() || found.fault) return refused;
   const auto array = arrays.Find(found.path);
+  if (!array) refused.reading = array.error();
   for (const VolumeFileFormat& format : VolumeFileFormats()) {
     if (!array) {
-      refused.emplace(format.name, array.error().message);
+      refused.formats.emplace(format.name, array.error().message);
     } else if (*array) {
       const auto layout = format.describe((*array)->described);
-      if (!layout) refused.emplace(format.name, layout.error().message);
+      if (!layout) refused.formats.emplace(format.name, layout.error().message);
     }
   }
   return refused;
 }
 
 JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details,
-                        const ShardCount& count, const RefusedFormats& refused) {
+                        const ShardCount& count, const Refused& refused) {
   JsonValue object = JsonValue::Object();
   object.Set("path", JsonValue::String(EscapeBytes(found.path)));
   object.Set("format", JsonValue::String(found.format));
@@ -106,9 +112,9 @@ JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details
                  return one;
                }));
   }
-  if (!refused.empty()) {
+  if (!refused.formats.empty()) {
     JsonValue reasons = JsonValue::Object();
-    for (const auto& [format, why] : refused) {
+    for (const auto& [format, why] : refused.formats) {
       reasons.Set(format, JsonValue::String(EscapeBytes(why)));
     }
     object.Set("no_files", std::move(reasons));
@@ -179,8 +185,21 @@ std::string UnreadableText(const ShardCount& count) {
   return text;
 }
 
+std::string RefusedText(const Refused& refused) {
+  std::string text;
+  if (refused.reading) {
+    text = "\n    voxels cannot be read: " + Printable(refused.reading->message);
+    const bool as_stored = refused.reading->code == ErrorCode::kNotSupported;
+    return as_stored ? text + "; chunks are presented as stored" : text;
+  }
+  for (const auto& [format, why] : refused.formats) {
+    text += "\n    no file " + format + ": " + Printable(why);
+  }
+  return text;
+}
+
 std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details,
-                        const ShardCount& count, const RefusedFormats& refused) {
+                        const ShardCount& count, const Refused& refused) {
   std::string line = "/" + Printable(found.path) + "\n    " + found.format;
   if (!found.description.empty()) line += ": " + Printable(found.description);
   if (found.fault) line += "\n    broken: " + Printable(found.fault->message);
@@ -191,10 +210,7 @@ std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details
     if (!sharding.empty()) line += "\n    sharding: " + sharding;
     line += "\n    " + CountText(count) + UnreadableText(count);
   }
-  for (const auto& [format, why] : refused) {
-    line += "\n    no file " + format + ": " + Printable(why);
-  }
-  return line + "\n";
+  return line + RefusedText(refused) + "\n";
 }
 
 std::optional<JsonValue> ReadDocument(ObjectStore& store, const std::string& directory,
@@ -249,8 +265,8 @@ Result<SourceDescription> DescribeSource(const std::string& source, bool json) {
   DetailsByPath details = ReadDetails(*parts.store, all);
   SourceArrays arrays(parts, options);
   for (const FoundDataset& found : all) {
-    RefusedFormats refused;
-    if (all.size() <= kMostWithFormats) refused = RefusedFormatsOf(arrays, found);
+    Refused refused;
+    if (all.size() <= kMostWithFormats) refused = RefusedOf(arrays, found);
     const DatasetDetails& more = details[found.path];
     // The cost of counting how many chunks fit into one shard. 2^62 is never counted.
     const std::uint64_t costs = std::uint64_t{1} << std::min(more.ids_in_shard_bits, 62u);

@@ -1,5 +1,8 @@
 #include "fs/kernel/ring_entry.h"
 
+#ifdef UNSHARD_URING
+#include <liburing.h>
+#endif
 #include <linux/fuse.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -10,8 +13,12 @@
 
 #include "store/object/log.h"
 
+#ifdef UNSHARD_URING
+
 namespace unshard {
 namespace {
+
+constexpr Library kLiburing = {"io_uring", "liburing", [] { return std::string(); }};
 
 // Of <linux/fuse.h> of Linux 6.14: the headers that this is built with may be older.
 constexpr std::uint32_t kRegister = 1;
@@ -47,6 +54,9 @@ Headers& HeadersIn(std::byte* memory) { return *reinterpret_cast<Headers*>(memor
 
 }  // namespace
 
+RingEntry::RingEntry(int device, std::uint16_t queue)
+    : device_(device), queue_(queue), uring_(std::make_unique<io_uring>()) {}
+
 Result<std::unique_ptr<RingEntry>> RingEntry::Make(int device, std::uint16_t queue, int ended) {
   std::unique_ptr<RingEntry> entry(new RingEntry(device, queue));
   UNSHARD_RETURN_IF_ERROR(entry->Open(ended));
@@ -54,7 +64,7 @@ Result<std::unique_ptr<RingEntry>> RingEntry::Make(int device, std::uint16_t que
 }
 
 RingEntry::~RingEntry() {
-  if (opened_) io_uring_queue_exit(&uring_);
+  if (opened_) io_uring_queue_exit(uring_.get());
   if (memory_ != nullptr) munmap(memory_, kBeforePayload + payload_size_);
 }
 
@@ -64,14 +74,14 @@ Status RingEntry::Open(int ended) {
   // What the kernel has to do for a request it does when the thread waits, and not in between.
   constexpr unsigned kFlags =
       IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
-  if (const int code = io_uring_queue_init(kCommands, &uring_, kFlags); code < 0) {
+  if (const int code = io_uring_queue_init(kCommands, uring_.get(), kFlags); code < 0) {
     return FailErrno(-code, "io_uring_setup");
   }
   opened_ = true;
-  io_uring_sqe* const end = io_uring_get_sqe(&uring_);
+  io_uring_sqe* const end = io_uring_get_sqe(uring_.get());
   io_uring_prep_poll_add(end, ended, POLLIN);
   io_uring_sqe_set_data64(end, kEnd);
-  if (const int code = io_uring_submit(&uring_); code < 0)
+  if (const int code = io_uring_submit(uring_.get()); code < 0)
     return FailErrno(-code, "io_uring_enter");
   return {};
 }
@@ -87,7 +97,7 @@ Status RingEntry::Register(std::size_t payload_size) {
   if (const int code = Submit(kRegister, 0); code < 0) return FailErrno(-code, "io_uring_enter");
   // A refusal is there at once, and a request only after Wait() has called the kernel.
   io_uring_cqe* completed = nullptr;
-  const bool refused = io_uring_peek_cqe(&uring_, &completed) == 0 &&
+  const bool refused = io_uring_peek_cqe(uring_.get(), &completed) == 0 &&
                        completed->user_data == kRequest && completed->res < 0;
   return refused ? FailErrno(-completed->res, "registering a ring entry") : Status{};
 }
@@ -95,12 +105,12 @@ Status RingEntry::Register(std::size_t payload_size) {
 std::span<std::byte> RingEntry::Wait() {
   for (;;) {
     io_uring_cqe* completed = nullptr;
-    const int code = io_uring_wait_cqe(&uring_, &completed);
+    const int code = io_uring_wait_cqe(uring_.get(), &completed);
     if (code == -EINTR) continue;
     if (code < 0) return {};
     const bool ends = completed->user_data == kEnd;
     const int why = completed->res;
-    io_uring_cqe_seen(&uring_, completed);
+    io_uring_cqe_seen(uring_.get(), completed);
     if (!ends && why >= 0) return Assemble();
     if (!ends && why != -ENOTCONN && why != -ECONNABORTED && why != -ECANCELED) {
       LogWarning(std::string("FUSE over io_uring: a ring entry ends: ") + std::strerror(-why));
@@ -159,7 +169,7 @@ std::span<std::byte> RingEntry::payload() const {
 
 // Returns as io_uring_submit(3) does.
 int RingEntry::Submit(std::uint32_t command, std::uint64_t commit_id) {
-  io_uring_sqe* const entry = io_uring_get_sqe(&uring_);
+  io_uring_sqe* const entry = io_uring_get_sqe(uring_.get());
   if (entry == nullptr) return -EBUSY;
   const bool registers = command == kRegister;
   io_uring_prep_rw(IORING_OP_URING_CMD, entry, device_, registers ? segments_ : nullptr,
@@ -173,7 +183,33 @@ int RingEntry::Submit(std::uint32_t command, std::uint64_t commit_id) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&argument);
   std::memcpy(reinterpret_cast<std::byte*>(entry) + offsetof(io_uring_sqe, cmd), bytes, kDeclared);
   std::memcpy(entry + 1, bytes + kDeclared, sizeof(argument) - kDeclared);
-  return io_uring_submit(&uring_);
+  return io_uring_submit(uring_.get());
 }
+
+#else
+
+struct io_uring {};
+
+namespace unshard {
+namespace {
+
+constexpr Library kLiburing = {"io_uring", "liburing"};
+
+}  // namespace
+
+Result<std::unique_ptr<RingEntry>> RingEntry::Make(int, std::uint16_t, int) {
+  return NotInBuild(kLiburing, "io_uring");
+}
+
+// No entry is ever made.
+RingEntry::~RingEntry() = default;
+Status RingEntry::Register(std::size_t) { return NotInBuild(kLiburing, "io_uring"); }
+std::span<std::byte> RingEntry::Wait() { return {}; }
+ssize_t RingEntry::Reply(const iovec*, int) { return -1; }
+std::span<std::byte> RingEntry::payload() const { return {}; }
+
+#endif
+
+const Library& Liburing() { return kLiburing; }
 
 }  // namespace unshard

@@ -1,7 +1,6 @@
 // One entry of a FUSE ring queue: memory in which the kernel puts a request and takes the reply.
 #pragma once
 
-#include <liburing.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -11,8 +10,14 @@
 #include <span>
 
 #include "codec/core/error.h"
+#include "codec/core/library.h"
+
+struct io_uring;
 
 namespace unshard {
+
+// A build without it reads all requests from /dev/fuse.
+const Library& Liburing();
 
 // FUSE over io_uring, of Linux 6.14 on. Used by one thread: that which makes it.
 class RingEntry {
@@ -44,7 +49,7 @@ class RingEntry {
   [[nodiscard]] std::span<std::byte> payload() const;
 
  private:
-  RingEntry(int device, std::uint16_t queue) : device_(device), queue_(queue) {}
+  RingEntry(int device, std::uint16_t queue);
   Status Open(int ended);
   int Submit(std::uint32_t command, std::uint64_t commit_id);
   std::span<std::byte> Assemble();
@@ -52,7 +57,7 @@ class RingEntry {
   const int device_;
   const std::uint16_t queue_;
   bool opened_ = false;
-  io_uring uring_{};
+  const std::unique_ptr<io_uring> uring_;
   std::byte* memory_ = nullptr;  // headers, then the payload
   std::size_t payload_size_ = 0;
   iovec segments_[2]{};

@@ -184,6 +184,9 @@ void SourceArrays::Remember(const std::string& dataset, DescribedPtr described) 
 
 Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
   const ArrayMetadata& metadata = place.described->source.dataset.levels[place.level].array;
+  if (Status can = metadata.codec->CanDecode(); !can) {
+    return Forward(std::move(can).error(), parts_.store->Describe(key));
+  }
   parts_.datasets->Find(place.dataset);
   parts_.datasets->Find(key);
   const ServedTree served = parts_.datasets->index().ServedIn(key).value_or(ServedTree{});

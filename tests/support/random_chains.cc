@@ -147,6 +147,7 @@ std::string Judge(const DrawnChain& chain, const JsonValue& json, const Voxels& 
     return "a chain is refused at its path: " + error.message;
   }
   const ChunkCodec& codec = **made;
+  if (!codec.CanDecode()) return "";  // not in this build
   const auto encoded = codec.Encode(voxels);
   if (!encoded) {
     const ErrorCode code = encoded.error().code;

@@ -1,8 +1,9 @@
 #include "codec/compression/bytes_codec.h"
+
+#include "codec/compression/compressor.h"
 #include "codec/json/parser.h"
 
 #include <gtest/gtest.h>
-#include <zstd.h>
 
 #include <cstdint>
 #include <string>
@@ -65,8 +66,17 @@ std::shared_ptr<const BytesCodec> Make(const std::string& name, const char* conf
   return codec ? *codec : nullptr;
 }
 
+// Whether this build has the library of the codec.
+bool IsBuilt(const std::string& name) { return Make(name)->CanDecode().has_value(); }
+
+std::vector<Sample> SamplesOfThisBuild() {
+  std::vector<Sample> samples(std::begin(kSamples), std::end(kSamples));
+  std::erase_if(samples, [](const Sample& sample) { return !IsBuilt(sample.codec); });
+  return samples;
+}
+
 TEST(BytesCodecTest, DecodesWhatNumcodecsEncodes) {
-  for (const Sample& sample : kSamples) {
+  for (const Sample& sample : SamplesOfThisBuild()) {
     const auto codec = Make(sample.codec);
     ASSERT_NE(codec, nullptr) << sample.codec;
     const auto plain = codec->Decode(FromHex(sample.hex), 512);
@@ -78,7 +88,7 @@ TEST(BytesCodecTest, DecodesWhatNumcodecsEncodes) {
 }
 
 TEST(BytesCodecTest, StopsAtTheBound) {
-  for (const Sample& sample : kSamples) {
+  for (const Sample& sample : SamplesOfThisBuild()) {
     const auto plain = Make(sample.codec)->Decode(FromHex(sample.hex), 511);
     ASSERT_FALSE(plain) << sample.codec;
     EXPECT_EQ(plain.error().code, ErrorCode::kResourceExhausted) << sample.codec;
@@ -86,7 +96,7 @@ TEST(BytesCodecTest, StopsAtTheBound) {
 }
 
 TEST(BytesCodecTest, RefusesEveryTruncation) {
-  for (const Sample& sample : kSamples) {
+  for (const Sample& sample : SamplesOfThisBuild()) {
     const ByteVector stored = FromHex(sample.hex);
     for (std::size_t size = 0; size < stored.size(); ++size) {
       const auto plain = Make(sample.codec)->Decode(ByteSpan(stored).first(size), 512);
@@ -97,7 +107,7 @@ TEST(BytesCodecTest, RefusesEveryTruncation) {
 }
 
 TEST(BytesCodecTest, SurvivesEveryDamagedByte) {
-  for (const Sample& sample : kSamples) {
+  for (const Sample& sample : SamplesOfThisBuild()) {
     const ByteVector stored = FromHex(sample.hex);
     for (std::size_t at = 0; at < stored.size(); ++at) {
       ByteVector damaged = stored;
@@ -111,26 +121,26 @@ TEST(BytesCodecTest, SurvivesEveryDamagedByte) {
 }
 
 TEST(BytesCodecTest, DecodesZstdFramesWithoutContentSize) {
-  const std::string plain = Plain();
-  ZSTD_CCtx* context = ZSTD_createCCtx();
-  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
-  ByteVector frame(ZSTD_compressBound(plain.size()));
-  frame.resize(ZSTD_compress2(context, frame.data(), frame.size(), plain.data(), plain.size()));
-  ZSTD_freeCCtx(context);
-  ASSERT_EQ(ZSTD_getFrameContentSize(frame.data(), frame.size()), ZSTD_CONTENTSIZE_UNKNOWN);
+  if (!IsBuilt("zstd")) GTEST_SKIP() << "not in this build: zstd";
+  const ByteVector frame = FromHex("28b52ffd00007d000040756e7368617264200100f5530b17");
   const auto decoded = Make("zstd")->Decode(frame, 512);
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(AsText(*decoded), plain);
+  EXPECT_EQ(AsText(*decoded), Plain());
   ByteVector two_frames = frame;
   two_frames.insert(two_frames.end(), frame.begin(), frame.end());
-  EXPECT_EQ(AsText(*Make("zstd")->Decode(two_frames, 1024)), plain + plain);
+  EXPECT_EQ(AsText(*Make("zstd")->Decode(two_frames, 1024)), Plain() + Plain());
 }
 
-TEST(BytesCodecTest, DoesNotTrustAnnouncedSizes) {
+TEST(BytesCodecTest, DoesNotTrustTheSizeThatBloscAnnounces) {
+  if (!IsBuilt("blosc")) GTEST_SKIP() << "not in this build: blosc";
   ByteVector blosc = FromHex(kSamples[5].hex);
   StoreU32Le(blosc.data() + 4, 0x7fffffff);
   EXPECT_FALSE(Make("blosc")->Decode(blosc, 1024));
-  ByteVector lz4 = FromHex(kSamples[8].hex);
+}
+
+TEST(BytesCodecTest, DoesNotTrustTheSizeThatLz4Announces) {
+  if (!IsBuilt("numcodecs.lz4")) GTEST_SKIP() << "not in this build: lz4";
+  ByteVector lz4 = FromHex(kSamples[9].hex);
   StoreU32Le(lz4.data(), 0x7e000000);
   const auto plain = Make("numcodecs.lz4")->Decode(lz4, ~std::uint64_t{0});
   ASSERT_FALSE(plain);
@@ -139,6 +149,7 @@ TEST(BytesCodecTest, DoesNotTrustAnnouncedSizes) {
 
 // As z5 wrote buffers until 2021.
 TEST(BytesCodecTest, LeavesOutZerosBehindABloscBuffer) {
+  if (!IsBuilt("blosc")) GTEST_SKIP() << "not in this build: blosc";
   ByteVector stored = FromHex(kSamples[5].hex);
   const ByteVector plain = Make("blosc")->Decode(stored, 1024).value();
   stored.resize(stored.size() + 16);
@@ -151,11 +162,13 @@ TEST(BytesCodecTest, LeavesOutZerosBehindABloscBuffer) {
 
 TEST(BytesCodecTest, DecodesLargeOutputWithoutALimit) {
   const ByteVector zeros(std::size_t{3} << 20);
-  ByteVector frame(ZSTD_compressBound(zeros.size()));
-  frame.resize(ZSTD_compress(frame.data(), frame.size(), zeros.data(), zeros.size(), 3));
-  const auto plain = Make("zstd")->Decode(frame, ~std::uint64_t{0});
-  ASSERT_TRUE(plain);
-  EXPECT_EQ(*plain, zeros);
+  for (const Sample& sample : SamplesOfThisBuild()) {
+    const auto stored = Make(sample.codec)->Encode(zeros);
+    ASSERT_TRUE(stored) << sample.codec;
+    const auto plain = Make(sample.codec)->Decode(*stored, ~std::uint64_t{0});
+    ASSERT_TRUE(plain) << sample.codec;
+    EXPECT_EQ(*plain, zeros) << sample.codec;
+  }
 }
 
 struct ChecksumSample {
@@ -222,7 +235,7 @@ TEST(BytesCodecTest, DecodesWhatItEncodes) {
   for (std::uint8_t& byte : noise) {
     byte = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24);
   }
-  for (const Sample& sample : kSamples) {
+  for (const Sample& sample : SamplesOfThisBuild()) {
     const auto codec = Make(sample.codec);
     EXPECT_TRUE(codec->CanEncode()) << sample.codec;
     EXPECT_EQ(codec->MakeDigest(), nullptr) << sample.codec;
@@ -271,6 +284,7 @@ TEST(BytesCodecTest, EncodesAsTheConfigurationSays) {
   std::string plain;
   while (plain.size() < 4096) plain += Plain();
   for (const ConfigurationSample& sample : kConfigurations) {
+    if (!IsBuilt(sample.codec)) continue;
     SCOPED_TRACE(std::string(sample.codec) + " " + sample.configuration);
     const auto codec = Make(sample.codec, sample.configuration);
     const auto stored = codec->Encode(AsBytes(plain));
@@ -281,6 +295,7 @@ TEST(BytesCodecTest, EncodesAsTheConfigurationSays) {
 }
 
 TEST(BytesCodecTest, Lz4AcceleratesAsTheConfigurationSays) {
+  if (!IsBuilt("numcodecs.lz4")) GTEST_SKIP() << "not in this build: lz4";
   std::string plain;
   for (int i = 0; i < 2000; ++i) plain += std::to_string(i * i);
   const auto slow = Make("numcodecs.lz4")->Encode(AsBytes(plain));
@@ -312,12 +327,43 @@ TEST(BytesCodecTest, SaysWhyItCannotEncodeAndDecodesAllTheSame) {
     const auto can = codec->CanEncode();
     ASSERT_FALSE(can);
     EXPECT_EQ(can.error().code, ErrorCode::kNotSupported);
+    if (!IsBuilt(each.codec)) continue;
     EXPECT_NE(can.error().message.find(each.codec), std::string::npos) << can.error().message;
     EXPECT_NE(can.error().message.find(each.named), std::string::npos) << can.error().message;
     EXPECT_EQ(codec->Encode(AsBytes("x")).error().code, ErrorCode::kNotSupported);
     const auto stored = Make(each.codec)->Encode(AsBytes("x"));
     EXPECT_EQ(AsText(codec->Decode(*stored, 1).value()), "x");
   }
+}
+
+void ExpectMissing(const BytesCodec& codec, const std::string& message) {
+  const Status failures[] = {codec.CanDecode(), codec.CanEncode(),
+                             codec.Decode(AsBytes("x"), 1).map([](const auto&) {}),
+                             codec.Encode(AsBytes("x")).map([](const auto&) {})};
+  for (const Status& failure : failures) {
+    ASSERT_FALSE(failure);
+    EXPECT_EQ(failure.error().code, ErrorCode::kNotSupported);
+    EXPECT_EQ(failure.error().message, message);
+  }
+}
+
+TEST(BytesCodecTest, NamesTheLibraryThatTheBuildLacks) {
+  for (const Sample& sample : kSamples) {
+    if (IsBuilt(sample.codec)) continue;
+    const std::string message = Make(sample.codec)->CanDecode().error().message;
+    const std::string start = "codecs[1]: the codec \"" + std::string(sample.codec) + "\" ";
+    EXPECT_TRUE(message.starts_with(start + "is not in this build (lib")) << message;
+    ExpectMissing(*Make(sample.codec), message);
+  }
+  const Library missing = {"zstd", "libzstd"};
+  const CodecOptions in_a_chain(nullptr, "codecs[1].configuration");
+  const CodecOptions of_zarr2(nullptr, "compressor");
+  ExpectMissing(*MakeCompressor("zstd", in_a_chain, missing, {}),
+                "codecs[1]: the codec \"zstd\" is not in this build (libzstd)");
+  ExpectMissing(*MakeCompressor("zstd", of_zarr2, missing, {}),
+                "compressor: the codec \"zstd\" is not in this build (libzstd)");
+  ExpectMissing(*MakeCompressor("zstd", CodecOptions(nullptr, ""), missing, {}),
+                "the codec \"zstd\" is not in this build (libzstd)");
 }
 
 TEST(BytesCodecTest, NamesAWrongChecksumLocation) {

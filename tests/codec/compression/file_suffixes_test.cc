@@ -12,8 +12,8 @@ TEST(FileSuffixesTest, EachHasACodecOfItsOwn) {
   for (const auto suffix : kCompressionSuffixes) {
     SCOPED_TRACE(suffix);
     const auto codec = CodecOfSuffix(suffix);
-    if (!codec->CanEncode()) {  // built without libbrotli
-      EXPECT_EQ(suffix, ".br");
+    if (!codec->CanDecode()) {  // not in this build
+      EXPECT_NE(suffix, ".gz");
       EXPECT_EQ(codec->Decode(plain, 1000).error().code, ErrorCode::kNotSupported);
       continue;
     }
@@ -28,6 +28,7 @@ TEST(FileSuffixesTest, EachHasACodecOfItsOwn) {
     longer.push_back(1);
     EXPECT_EQ(codec->Decode(longer, 1000).error().code, ErrorCode::kDataLoss);
     for (const auto other : kCompressionSuffixes) {
+      if (!CodecOfSuffix(other)->CanDecode()) continue;
       EXPECT_EQ(CodecOfSuffix(other)->Decode(*stored, 1000).has_value(), other == suffix) << other;
     }
   }

@@ -39,6 +39,26 @@ TEST(Checksum, MatchesItsPublishedVectorAndIsContinued) {
   }
 }
 
+// With isa-l and without: what was stored by one build is read by another one.
+TEST(Checksum, AllBuildsComputeTheSame) {
+  ByteVector bytes(5000);
+  std::uint32_t state = 1;
+  for (std::uint8_t& byte : bytes) {
+    byte = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+  }
+  EXPECT_EQ(ExtendChecksumByTable(0, AsBytes("123456789")), 0xfc891918U);
+  EXPECT_EQ(Crc32cExtendByTable(0, AsBytes("123456789")), 0xe3069283U);
+  for (std::size_t size = 0; size < 100; ++size) {
+    for (const std::size_t at : {0UL, 1UL, 7UL, 4093UL - size}) {
+      const ByteSpan part = ByteSpan(bytes).subspan(at, size);
+      EXPECT_EQ(ExtendChecksumByTable(state, part), ExtendChecksum(state, part)) << at;
+      EXPECT_EQ(Crc32cExtendByTable(state, part), Crc32cExtend(state, part)) << at;
+    }
+  }
+  EXPECT_EQ(ExtendChecksumByTable(7, bytes), ExtendChecksum(7, bytes));
+  EXPECT_EQ(Crc32cExtendByTable(7, bytes), Crc32cExtend(7, bytes));
+}
+
 TEST(Checksum, BytesWithTheirOwnCrc32cAreDistinguished) {
   const auto with_crc32c = [](std::string text) {
     const std::uint32_t crc = Crc32c(AsBytes(text));

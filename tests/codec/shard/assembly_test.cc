@@ -98,7 +98,7 @@ std::vector<TestedFormat> TestedFormats() {
                         "[" + Sharding("[4]", "", "[" + Sharding("[1]", kCrcIndex) + "]") + "]") +
                "]",
            false),
-      Zarr("wrapped", "[9]", 1, 9, "[" + Sharding("[1]", kCrcIndex) + R"(,"zstd","crc32c"])",
+      Zarr("wrapped", "[9]", 1, 9, "[" + Sharding("[1]", kCrcIndex) + R"(,"gzip","crc32c"])",
            false),
   };
 }

@@ -36,7 +36,7 @@ TEST_F(SuffixStoreTest, EachFormIsTheDecodedObject) {
   for (const auto suffix : kCompressionSuffixes) {
     SCOPED_TRACE(suffix);
     const std::string stored = CompressedBy(suffix);
-    if (stored.empty()) continue;  // built without libbrotli
+    if (stored.empty()) continue;  // not in this build
     const std::string key = "d/x" + std::string(suffix.substr(1));
     memory_->Put(key + std::string(suffix), stored);
     const auto opened = Open(key);
@@ -66,6 +66,7 @@ TEST_F(SuffixStoreTest, TheObjectWithoutASuffixComesFirst) {
 }
 
 TEST_F(SuffixStoreTest, TheSuffixThatWasFoundLastIsLookedForFirst) {
+  if (!CodecOfSuffix(".bz2")->CanDecode()) GTEST_SKIP() << "not in this build: bz2";
   memory_->Put("a.bz2", CompressedBy(".bz2"));
   memory_->Put("b.bz2", CompressedBy(".bz2"));
   ASSERT_TRUE(Open("a")->version);
@@ -79,16 +80,16 @@ TEST_F(SuffixStoreTest, TheSuffixThatWasFoundLastIsLookedForFirst) {
 }
 
 TEST_F(SuffixStoreTest, DamageIsNoAbsence) {
-  memory_->Put("a.xz", "no such stream");
+  memory_->Put("a.gz", "no such stream");
   const auto opened = Open("a");
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kDataLoss);
-  EXPECT_NE(opened.error().message.find("a.xz"), std::string::npos) << opened.error().message;
+  EXPECT_NE(opened.error().message.find("a.gz"), std::string::npos) << opened.error().message;
 }
 
 TEST_F(SuffixStoreTest, WhatIsTooLargeIsRefused) {
-  const auto stored = CodecOfSuffix(".zstd")->Encode(ByteVector(101));
-  memory_->Put("a.zstd", AsText(*stored));
+  const auto stored = CodecOfSuffix(".gz")->Encode(ByteVector(101));
+  memory_->Put("a.gz", AsText(*stored));
   EXPECT_EQ(Open("a").error().code, ErrorCode::kResourceExhausted);
 }
 
