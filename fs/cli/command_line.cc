@@ -23,11 +23,11 @@
 #include "fs/cli/mount_command.h"
 #include "fs/cli/schema_command.h"
 #include "fs/cli/spool_command.h"
+#include "fs/cli/version_text.h"
 #include "fs/cli/why_command.h"
 #include "fs/common/option_table.h"
 #include "fs/common/process_table.h"
 #include "fs/common/readable.h"
-#include "fs/common/version.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -557,7 +557,8 @@ bool ReportUnknownCommand(const CLI::App& app, int argument_count, char** argume
 int RunCommands(int argument_count, char** arguments) {
   CLI::App app{"unshard: a sharded dataset as one ordinary file per chunk", "unshard"};
   app.footer(kProgramExamples);
-  app.set_version_flag("--version", "unshard " + std::string(kVersion));
+  app.set_version_flag("--version", VersionText,
+                       "Print the version, and which libraries this build has and lacks");
   app.require_subcommand(1);
   const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app), AddStatus(app),
                               AddList(app),   AddWhy(app),    AddSpool(app), AddInfo(app),

@@ -142,7 +142,7 @@ complete -c unshard -n '__unshard_group' -a create -d 'Make a new dataset withou
 complete -c unshard -n '__unshard_group' -a copy -d 'Copy a dataset into another one, in any format'
 complete -c unshard -n '__unshard_group' -a help -d 'Explain a command'
 complete -c unshard -n '__unshard_group' -s h -l help -d 'Print this help message and exit'
-complete -c unshard -n '__unshard_group' -l version -d 'Display program version information and exit'
+complete -c unshard -n '__unshard_group' -l version -d 'Print the version, and which libraries this build has and lacks'
 complete -c unshard -n '__unshard_in mount' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in mount' -s o -d 'Options, separated by commas' -x -a '(__unshard_offer OPTIONS)'
 complete -c unshard -n '__unshard_in mount' -s f -l foreground -d 'Stay in the foreground and log to standard error'

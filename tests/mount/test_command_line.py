@@ -862,11 +862,6 @@ def test_help_shows_examples_and_every_option(run_unshard):
         assert re.search(rf"^  {word}", done.stdout, re.MULTILINE), word
 
 
-def test_version_prints_a_version(run_unshard):
-    done = run_unshard("--version")
-    assert done.returncode == 0 and re.fullmatch(r"unshard \d+\.\d+\.\d+\S*\n", done.stdout)
-
-
 def test_mount_takes_less_than_a_second(source, point, run_unshard):
     """Where the machine does other things, one of several has to."""
     def is_fast():

@@ -78,9 +78,21 @@ def test_the_version_has_one_place(unshard_binary):
     """The changelog is the only text with a version that is not made from CMakeLists.txt."""
     version = re.search(r"^project\(unshard VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
     shown = subprocess.run([unshard_binary, "--version"], check=True, text=True, capture_output=True, timeout=BOUND)
-    assert shown.stdout == f"unshard {version}\n"
+    assert shown.stdout.splitlines()[0] == f"unshard {version}"
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text().replace(",", ""), re.MULTILINE)[1]
     assert newest == version
+
+
+def test_version_lists_the_libraries_that_the_build_has_and_lacks(run_unshard):
+    version, having, *lacking = run_unshard("--version").stdout.splitlines()
+    assert re.fullmatch(r"unshard \d+\.\d+\.\d+\S*", version)
+    assert re.match(r"with: zlib \d+\.\d+\S*(, |$)", having)
+    assert len(lacking) <= 1 and all(line.startswith("without: ") for line in lacking)
+    named = re.findall(r"isa-l|lib\w+", having + "".join(lacking))
+    assert sorted(named) == sorted(["isa-l", "libdeflate", "libzstd", "libblosc", "liblz4", "libbz2", "liblzma",
+                                    "libbrotli", "libpng", "libjxl", "liburing"])
+    said = re.findall(r"(isa-l|lib\w+) \d+\.\d", having)
+    assert set(re.findall(r"isa-l|lib\w+", having)) - set(said) <= {"liburing"}, "each says its version but this one"
 
 
 def test_the_readme_names_what_people_need_first():
