@@ -3,13 +3,12 @@
 // decoder, and finds the end of an image without decoding its pixels.
 #include "codec/voxel/image_check.h"
 
-#include <libdeflate.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
+#include "codec/compression/deflate.h"
 #include "codec/core/byte_range.h"
 #include "codec/voxel/chunk_check.h"
 
@@ -83,7 +82,7 @@ Status CheckPngHeader(ByteSpan start, const ImageForm& form) {
   }
   const std::uint8_t* const frame = start.data() + kPngSignature.size();
   const std::uint8_t* const header = frame + 8;
-  const std::uint32_t crc = libdeflate_crc32(0, frame + 4, 4 + 13);
+  const std::uint32_t crc = DeflateInUse().crc32(0, {frame + 4, 4 + 13});
   if (LoadU32Be(frame) != 13 || AsText({frame + 4, 4}) != "IHDR" || LoadU32Be(header + 13) != crc) {
     return RefuseChunk(kPng, "expected an IHDR of 13 bytes with its crc after the signature");
   }
