@@ -26,6 +26,13 @@ constexpr const char* kScale =
     R"({"@type":"neuroglancer_uint64_sharded_v1","preshift_bits":1,"hash":"identity",)"
     R"("minishard_bits":2,"shard_bits":3}}]})";
 
+constexpr const char* kAnnotations =
+    R"({"@type":"neuroglancer_annotations_v1","dimensions":{"x":[1,"m"],"y":[1,"m"]},)"
+    R"("lower_bound":[0,0],"upper_bound":[9,9],"annotation_type":"POINT","properties":)"
+    R"([{"id":"a","type":"uint8"},{"id":"b","type":"uint16"}],"relationships":[],"by_id":)"
+    R"({"key":"by_id","sharding":{"@type":"neuroglancer_uint64_sharded_v1","preshift_bits":0,)"
+    R"("hash":"identity","minishard_bits":0,"shard_bits":0}},"spatial":[]})";
+
 std::string With(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, text.npos) << from;
@@ -42,6 +49,13 @@ std::uint32_t OfScale(const std::string& text) {
   const auto info = ParseNeuroglancerInfo(text);
   EXPECT_TRUE(info && info->sharded.size() == 1) << text;
   return info && info->sharded.size() == 1 ? LayoutDigest(info->sharded[0].layout) : 0;
+}
+
+// Spools of earlier versions have these.
+TEST(LayoutDigest, ValuesAreThoseThatWereRecorded) {
+  EXPECT_EQ(OfArray(kDigestedArray), 723131315u);
+  EXPECT_EQ(OfScale(kScale), 399228612u);
+  EXPECT_EQ(OfScale(kAnnotations), 2342606484u);
 }
 
 TEST(LayoutDigest, WhatDecidesHowChunksOfAnArrayAreStoredIsInIt) {
@@ -97,17 +111,11 @@ TEST(LayoutDigest, LayoutsOfPrecomputedScalesHaveDigestsAsWell) {
 }
 
 TEST(LayoutDigest, TheOrderOfDimensionsAndPropertiesOfAnnotationsCounts) {
-  const std::string annotations =
-      R"({"@type":"neuroglancer_annotations_v1","dimensions":{"x":[1,"m"],"y":[1,"m"]},)"
-      R"("lower_bound":[0,0],"upper_bound":[9,9],"annotation_type":"POINT","properties":)"
-      R"([{"id":"a","type":"uint8"},{"id":"b","type":"uint16"}],"relationships":[],"by_id":)"
-      R"({"key":"by_id","sharding":{"@type":"neuroglancer_uint64_sharded_v1","preshift_bits":0,)"
-      R"("hash":"identity","minishard_bits":0,"shard_bits":0}},"spatial":[]})";
-  const auto before = OfScale(annotations);
-  EXPECT_NE(OfScale(With(annotations, R"("x":[1,"m"],"y":[1,"m"])", R"("y":[1,"m"],"x":[1,"m"])")),
+  const auto before = OfScale(kAnnotations);
+  EXPECT_NE(OfScale(With(kAnnotations, R"("x":[1,"m"],"y":[1,"m"])", R"("y":[1,"m"],"x":[1,"m"])")),
             before);
-  EXPECT_NE(OfScale(With(annotations, "uint16", "int16")), before);
-  EXPECT_EQ(OfScale(With(annotations, R"("id":"a")", R"("id":"c","description":"d")")), before);
+  EXPECT_NE(OfScale(With(kAnnotations, "uint16", "int16")), before);
+  EXPECT_EQ(OfScale(With(kAnnotations, R"("id":"a")", R"("id":"c","description":"d")")), before);
 }
 
 }  // namespace
