@@ -42,25 +42,29 @@ std::string Text(std::span<const std::uint64_t> shape) {
 }
 
 // The voxels in another shape: those outside of it are dropped, and those that it adds are 0.
-Voxels Reshape(const Voxels& voxels, std::span<const std::uint64_t> shape, std::uint64_t size) {
-  Voxels result{voxels.type, {shape.begin(), shape.end()}, ByteVector(size)};
-  if (voxels.bytes.empty() || size == 0) return result;
+Result<Voxels> Reshape(const Voxels& voxels, ShapeSpan shape) {
+  const ByteVector zero(voxels.type().size);
+  UNSHARD_ASSIGN_OR_RETURN(Voxels result,
+                           Voxels::Filled(voxels.type(), {shape.begin(), shape.end()}, zero));
+  if (voxels.bytes().empty() || result.bytes().empty()) return result;
+  const Shape& from_shape = voxels.shape();
+  const std::size_t item = zero.size();
   const std::size_t rank = shape.size();
   const std::size_t run =
-      rank == 0 ? 1 : static_cast<std::size_t>(std::min(shape.back(), voxels.shape.back()));
+      rank == 0 ? 1 : static_cast<std::size_t>(std::min(shape.back(), from_shape.back()));
   std::vector<std::uint64_t> position(rank, 0);
   for (;;) {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      from = from * voxels.shape[axis] + position[axis];
+      from = from * from_shape[axis] + position[axis];
       to = to * shape[axis] + position[axis];
     }
-    const std::uint8_t* const source = voxels.bytes.data() + from * voxels.type.size;
-    std::copy(source, source + run * voxels.type.size, result.bytes.data() + to * voxels.type.size);
+    const std::uint8_t* const source = voxels.bytes().data() + from * item;
+    std::copy(source, source + run * item, result.mutable_bytes().data() + to * item);
     std::size_t axis = rank > 0 ? rank - 1 : 0;  // the last one is copied in runs
     for (; axis > 0; --axis) {
-      if (++position[axis - 1] < std::min(shape[axis - 1], voxels.shape[axis - 1])) break;
+      if (++position[axis - 1] < std::min(shape[axis - 1], from_shape[axis - 1])) break;
       position[axis - 1] = 0;
     }
     if (axis == 0) return result;
@@ -130,7 +134,7 @@ class N5ChunkCodec final : public ChunkCodec {
 
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
                                       std::span<const std::uint64_t> shape) const override {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(type(), shape));
+    UNSHARD_RETURN_IF_ERROR(VoxelBytes(type(), shape));
     const std::span<const std::uint64_t> most = block_shape_ ? *block_shape_ : shape;
     if (shape.size() != most.size()) {
       return Fail(ErrorCode::kInvalidArgument,
@@ -154,20 +158,21 @@ class N5ChunkCodec final : public ChunkCodec {
     if (std::equal(shape.begin(), shape.end(), header.shape.begin(), header.shape.end())) {
       return voxels;
     }
-    return Reshape(voxels, shape, size);
+    return Reshape(voxels, shape);
   }
 
-  [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels) const override {
+  [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
     const auto fits = [](std::uint64_t extent, std::uint64_t most) {
       return extent > 0 && extent <= most && extent <= kMostExtent;
     };
-    const std::vector<std::uint64_t>& most = block_shape_ ? *block_shape_ : voxels.shape;
-    if (!std::equal(voxels.shape.begin(), voxels.shape.end(), most.begin(), most.end(), fits)) {
+    const Shape& shape = voxels.shape();
+    const Shape& most = block_shape_ ? *block_shape_ : shape;
+    if (!std::equal(shape.begin(), shape.end(), most.begin(), most.end(), fits)) {
       return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the block size " +
-                                                   Text(most) + ", found " + Text(voxels.shape));
+                                                   Text(most) + ", found " + Text(shape));
     }
-    UNSHARD_ASSIGN_OR_RETURN(const ByteVector payload, items_->Encode(voxels));
-    ByteVector block = MakeN5BlockHeader(voxels.shape);
+    ByteVector block = MakeN5BlockHeader(shape);
+    UNSHARD_ASSIGN_OR_RETURN(const ByteVector payload, items_->Encode(std::move(voxels)));
     block.insert(block.end(), payload.begin(), payload.end());
     return block;
   }

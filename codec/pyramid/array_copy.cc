@@ -250,10 +250,8 @@ std::optional<ByteVector> ArrayCopy::ChangeHeader(ByteSpan chunk, const GridCell
 }
 
 Result<Voxels> ArrayCopy::Blank(const GridCell& to_cell) const {
-  Voxels blank{to_.data_type, ChunkShapeAt(to_, to_grid_, to_cell), {}};
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(blank.type, blank.shape));
-  blank.bytes.resize(size);
-  FillItems(blank.bytes, to_fill_);
+  UNSHARD_ASSIGN_OR_RETURN(
+      Voxels blank, Voxels::Filled(to_.data_type, ChunkShapeAt(to_, to_grid_, to_cell), to_fill_));
   if (!writes_absent_) return blank;
   // What lies beyond the array has the fill value of `to`, what is absent in `from` that of `from`.
   VoxelBox box{{}, std::vector<std::uint64_t>(to_.rank(), 0), {}};
@@ -261,7 +259,7 @@ Result<Voxels> ArrayCopy::Blank(const GridCell& to_cell) const {
     const CellExtent extent = to_grid_.Extent(to_cell, axis);
     box.extent.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
   }
-  const Voxels one{to_.data_type, {}, from_fill_};
+  UNSHARD_ASSIGN_OR_RETURN(const Voxels one, Voxels::Make(to_.data_type, {}, from_fill_));
   CopyBox(one, AxisMap(to_.rank()), box, blank);
   return blank;
 }
@@ -275,8 +273,8 @@ void ArrayCopy::Paste(const Voxels& from, const GridCell& from_cell, Voxels& to,
     const std::uint64_t from_begin = from_cell[*source] * from_.chunk_shape[*source];
     const std::uint64_t to_begin = to_cell[axis] * to_.chunk_shape[axis];
     const std::uint64_t begin = std::max(from_begin, to_begin);
-    const std::uint64_t end =
-        std::min({from_begin + from.shape[*source], to_begin + to.shape[axis], to_.shape[axis]});
+    const std::uint64_t end = std::min(
+        {from_begin + from.shape()[*source], to_begin + to.shape()[axis], to_.shape[axis]});
     if (begin >= end) return;
     box.from[*source] = begin - from_begin;
     box.to[axis] = begin - to_begin;
@@ -287,7 +285,7 @@ void ArrayCopy::Paste(const Voxels& from, const GridCell& from_cell, Voxels& to,
 
 bool ArrayCopy::IsFill(const Voxels& voxels) const {
   if (!DefinesAbsent(to_)) return false;
-  const ByteVector& bytes = voxels.bytes;
+  const ByteSpan bytes = voxels.bytes();
   const auto item = static_cast<std::ptrdiff_t>(to_fill_.size());
   const bool begins = bytes.size() >= to_fill_.size() &&
                       std::equal(to_fill_.begin(), to_fill_.end(), bytes.begin());
@@ -306,16 +304,15 @@ Result<Voxels> ArrayCopy::DecodeCopied(ByteSpan chunk, const GridCell& to_cell) 
     box.extent.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
     same[axis] = axis;
   }
-  if (box.extent == voxels.shape) return voxels;
-  Voxels within{voxels.type, voxels.shape, ByteVector(voxels.bytes.size())};
-  FillItems(within.bytes, to_fill_);
+  if (box.extent == voxels.shape()) return voxels;
+  UNSHARD_ASSIGN_OR_RETURN(Voxels within, Voxels::Filled(voxels.type(), voxels.shape(), to_fill_));
   CopyBox(voxels, same, box, within);
   return within;
 }
 
-Result<std::optional<ByteVector>> ArrayCopy::Encode(const Voxels& voxels) const {
+Result<std::optional<ByteVector>> ArrayCopy::Encode(Voxels voxels) const {
   if (IsFill(voxels)) return std::nullopt;
-  UNSHARD_ASSIGN_OR_RETURN(ByteVector encoded, to_.codec->Encode(voxels));
+  UNSHARD_ASSIGN_OR_RETURN(ByteVector encoded, to_.codec->Encode(std::move(voxels)));
   return std::optional<ByteVector>(std::move(encoded));
 }
 

@@ -66,7 +66,7 @@ class ArrayCopy {
   // program that encoded it put there. Fails with kDataLoss where it cannot be decoded.
   [[nodiscard]] Result<Voxels> DecodeCopied(ByteSpan chunk, const GridCell& to_cell) const;
   // The encoded chunk of `to`; nothing where IsFill(voxels).
-  [[nodiscard]] Result<std::optional<ByteVector>> Encode(const Voxels& voxels) const;
+  [[nodiscard]] Result<std::optional<ByteVector>> Encode(Voxels voxels) const;
 
  private:
   ArrayCopy(ArrayMetadata from, ArrayMetadata to, AxisMap axes)

@@ -91,10 +91,10 @@ namespace {
 class BoxCopy {
  public:
   BoxCopy(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to)
-      : item_(from.type.size), from_(from.bytes.data()), to_(to.bytes.data()) {
-    std::vector<std::uint64_t> strides(from.shape.size(), item_);
+      : item_(from.type().size), from_(from.bytes().data()), to_(to.mutable_bytes().data()) {
+    std::vector<std::uint64_t> strides(from.shape().size(), item_);
     for (std::size_t axis = strides.size(); axis-- > 1;) {
-      strides[axis - 1] = strides[axis] * from.shape[axis];
+      strides[axis - 1] = strides[axis] * from.shape()[axis];
     }
     for (std::size_t axis = 0; axis < strides.size(); ++axis)
       from_ += strides[axis] * box.from[axis];
@@ -103,7 +103,7 @@ class BoxCopy {
     for (std::size_t axis = map.size(); axis-- > 0;) {
       dimensions_[axis] = {box.extent[axis], map[axis] ? strides[*map[axis]] : 0, stride};
       to_ += stride * box.to[axis];
-      stride *= to.shape[axis];
+      stride *= to.shape()[axis];
     }
   }
 
@@ -146,31 +146,15 @@ void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels
   if (!empty) BoxCopy(from, map, box, to).Run();
 }
 
-void FillItems(ByteVector& bytes, ByteSpan item) {
-  const bool zeros = std::all_of(item.begin(), item.end(), [](auto byte) { return byte == 0; });
-  if (zeros || item.empty()) {
-    std::fill(bytes.begin(), bytes.end(), std::uint8_t{0});
-    return;
-  }
-  for (std::size_t at = 0; at + item.size() <= bytes.size(); at += item.size()) {
-    std::copy(item.begin(), item.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
-  }
-}
-
-Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::uint64_t> shape,
-               ByteSpan fill) {
-  Voxels reshaped{voxels.type, {shape.begin(), shape.end()}, {}};
-  std::uint64_t size = voxels.type.size;
-  for (const std::uint64_t extent : shape) size *= extent;
-  reshaped.bytes.resize(size);
-  FillItems(reshaped.bytes, fill);
-  if (voxels.bytes.empty()) return reshaped;
-  VoxelBox box{std::vector<std::uint64_t>(voxels.shape.size()),
-               std::vector<std::uint64_t>(shape.size()),
-               {}};
+Result<Voxels> Reshape(const Voxels& voxels, const AxisMap& map, const DataType& type, Shape shape,
+                       ByteSpan fill) {
+  UNSHARD_ASSIGN_OR_RETURN(Voxels reshaped, Voxels::Filled(type, std::move(shape), fill));
+  if (voxels.bytes().empty()) return reshaped;
+  const Shape& extents = reshaped.shape();
+  VoxelBox box{Shape(voxels.shape().size(), 0), Shape(extents.size(), 0), {}};
   for (std::size_t axis = 0; axis < map.size(); ++axis) {
-    const std::uint64_t extent = map[axis] ? voxels.shape[*map[axis]] : 1;
-    box.extent.push_back(std::min(extent, shape[axis]));
+    const std::uint64_t extent = map[axis] ? voxels.shape()[*map[axis]] : 1;
+    box.extent.push_back(std::min(extent, extents[axis]));
   }
   CopyBox(voxels, map, box, reshaped);
   return reshaped;

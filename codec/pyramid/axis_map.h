@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "codec/chain/voxels.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/pyramid/pyramid.h"
-#include "codec/voxel/chunk_codec.h"
 
 namespace unshard {
 
@@ -48,12 +48,11 @@ struct VoxelBox {
 // Copies the voxels of a box. `map`: for each axis of `to`, that of `from`. Requires: the box lies
 // within both chunks, whose items have the same size.
 void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to);
-// Sets every item of `bytes` to `item`. Requires: a whole number of items.
-void FillItems(ByteVector& bytes, ByteSpan item);
 
 // The voxels along the axes of `map`, in a chunk of `shape`: what lies beyond `shape` is cut off,
-// and what `voxels` lack is `fill`, one item. Requires: a shape for which VoxelBytes succeeds.
-Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::uint64_t> shape,
-               ByteSpan fill);
+// and what `voxels` lack is `fill`, one item. Fails as Voxels::Filled does. Requires: a type whose
+// items have the size of those of `voxels`.
+Result<Voxels> Reshape(const Voxels& voxels, const AxisMap& map, const DataType& type, Shape shape,
+                       ByteSpan fill);
 
 }  // namespace unshard

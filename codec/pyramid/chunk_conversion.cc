@@ -148,7 +148,8 @@ Result<ByteVector> ChunkConversion::Present(ByteSpan stored, const GridCell& cel
 Result<ByteVector> ChunkConversion::Join(const PartReader& read, const GridCell& cell) const {
   const auto none = std::vector<std::uint64_t>(array_.stored.rank(), 0);
   const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
-  Voxels presented = Reshape({array_.stored.data_type, none, {}}, array_.axes, shape, fill_);
+  UNSHARD_ASSIGN_OR_RETURN(Voxels presented,
+                           Voxels::Filled(array_.presented.data_type, shape, fill_));
   const std::vector<GridCell> cells = StoredCells(cell);
   for (std::size_t part = 0; part < cells.size(); ++part) {
     UNSHARD_ASSIGN_OR_RETURN(const std::optional<Bytes> stored, read(part));
@@ -157,26 +158,28 @@ Result<ByteVector> ChunkConversion::Join(const PartReader& read, const GridCell&
     UNSHARD_ASSIGN_OR_RETURN(const Voxels voxels,
                              array_.stored.codec->Decode(stored->span(), part_shape));
     VoxelBox box{none, BeginOf(cells[part]), {}};
-    const auto extents = MapList<std::uint64_t>(array_.axes, voxels.shape, 1);
+    const auto extents = MapList<std::uint64_t>(array_.axes, voxels.shape(), 1);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       box.extent.push_back(std::min(extents[axis], shape[axis] - box.to[axis]));
     }
     CopyBox(voxels, array_.axes, box, presented);
   }
-  presented.type = array_.presented.data_type;
-  return array_.presented.codec->Encode(presented);
+  return array_.presented.codec->Encode(std::move(presented));
 }
 
 Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
-  return Encode({array_.stored.data_type, std::vector<std::uint64_t>(array_.stored.rank(), 0), {}},
-                cell);
+  UNSHARD_ASSIGN_OR_RETURN(
+      Voxels presented,
+      Voxels::Filled(array_.presented.data_type,
+                     ChunkShapeAt(array_.presented, presented_grid_, cell), fill_));
+  return array_.presented.codec->Encode(std::move(presented));
 }
 
 Result<ByteVector> ChunkConversion::Encode(const Voxels& voxels, const GridCell& cell) const {
-  const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
-  Voxels presented = Reshape(voxels, array_.axes, shape, fill_);
-  presented.type = array_.presented.data_type;
-  return array_.presented.codec->Encode(presented);
+  UNSHARD_ASSIGN_OR_RETURN(Voxels presented,
+                           Reshape(voxels, array_.axes, array_.presented.data_type,
+                                   ChunkShapeAt(array_.presented, presented_grid_, cell), fill_));
+  return array_.presented.codec->Encode(std::move(presented));
 }
 
 Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxels,
@@ -184,26 +187,26 @@ Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxe
   std::vector<ByteVector> encoded;
   for (const GridCell& part : StoredCells(cell)) {
     const auto shape = ChunkShapeAt(array_.stored, stored_grid_, part);
-    const auto none = std::vector<std::uint64_t>(voxels.shape.size(), 0);
-    Voxels stored = Reshape({voxels.type, none, {}}, inverse_, shape, fill_);
+    UNSHARD_ASSIGN_OR_RETURN(Voxels stored, Voxels::Filled(array_.stored.data_type, shape, fill_));
     VoxelBox box{BeginOf(part), std::vector<std::uint64_t>(shape.size(), 0), {}};
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const auto from = inverse_[axis];
-      const std::uint64_t begin = from ? std::min(box.from[*from], voxels.shape[*from]) : 0;
-      box.extent.push_back(std::min(from ? voxels.shape[*from] - begin : 1, shape[axis]));
+      const std::uint64_t begin = from ? std::min(box.from[*from], voxels.shape()[*from]) : 0;
+      box.extent.push_back(std::min(from ? voxels.shape()[*from] - begin : 1, shape[axis]));
     }
-    if (!voxels.bytes.empty()) CopyBox(voxels, inverse_, box, stored);
-    stored.type = array_.stored.data_type;
-    UNSHARD_ASSIGN_OR_RETURN(encoded.emplace_back(), array_.stored.codec->Encode(stored));
+    if (!voxels.bytes().empty()) CopyBox(voxels, inverse_, box, stored);
+    UNSHARD_ASSIGN_OR_RETURN(encoded.emplace_back(),
+                             array_.stored.codec->Encode(std::move(stored)));
   }
   return encoded;
 }
 
 Status ChunkConversion::CanHold(const Voxels& presented) const {
   if (array_.stored.data_type.kind != DataType::Kind::kBool) return {};
-  const auto other = std::find_if(presented.bytes.begin(), presented.bytes.end(),
-                                  [](std::uint8_t value) { return value > 1; });
-  if (other == presented.bytes.end()) return {};
+  const ByteSpan bytes = presented.bytes();
+  const auto other =
+      std::find_if(bytes.begin(), bytes.end(), [](std::uint8_t value) { return value > 1; });
+  if (other == bytes.end()) return {};
   return Fail(ErrorCode::kInvalidArgument,
               "an array of bool: expected voxels of 0 and 1, found " + std::to_string(*other));
 }
@@ -236,10 +239,10 @@ Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan presented,
 Result<std::vector<ByteVector>> ChunkConversion::RestoreRemoved(const GridCell& cell) const {
   auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
   if (!presents_absent_) std::fill(shape.begin(), shape.end(), 0);
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array_.presented.data_type, shape));
-  ByteVector removed(size);
-  FillItems(removed, FillValueOf(array_.presented));
-  return EncodeStored({array_.presented.data_type, shape, std::move(removed)}, cell);
+  UNSHARD_ASSIGN_OR_RETURN(
+      const Voxels removed,
+      Voxels::Filled(array_.presented.data_type, std::move(shape), FillValueOf(array_.presented)));
+  return EncodeStored(removed, cell);
 }
 
 Status ChunkConversion::CanRestore() const {

@@ -25,16 +25,16 @@
 namespace unshard {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using SignedShape = std::vector<std::int64_t>;
 
 // The properties of an array that a schema describes.
 struct Description {
   std::string dtype;
   IndexDomain domain;
   std::vector<std::size_t> inner_order;
-  Shape read_chunk;
-  Shape write_chunk;
-  Shape codec_chunk;  // empty: none
+  SignedShape read_chunk;
+  SignedShape write_chunk;
+  SignedShape codec_chunk;  // empty: none
   JsonValue codec;
   std::optional<JsonValue> fill_value;
   DimensionUnits units;
@@ -63,9 +63,9 @@ JsonValue JsonOf(const Description& array) {
 
 // --- Members of documents
 
-Result<Shape> ShapeAt(const JsonCursor& json, std::int64_t least) {
+Result<SignedShape> ShapeAt(const JsonCursor& json, std::int64_t least) {
   UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
-  Shape shape;
+  SignedShape shape;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(const auto extent, item.Integer(least, kInfiniteIndex - 1));
     shape.push_back(extent);
@@ -73,22 +73,23 @@ Result<Shape> ShapeAt(const JsonCursor& json, std::int64_t least) {
   return shape;
 }
 
-Result<Shape> ShapeMember(const JsonCursor& json, std::string_view name, std::int64_t least) {
+Result<SignedShape> ShapeMember(const JsonCursor& json, std::string_view name, std::int64_t least) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
   return ShapeAt(member, least);
 }
 
-Result<Shape> ChunksMember(const JsonCursor& json, std::string_view name, const Shape& shape) {
+Result<SignedShape> ChunksMember(const JsonCursor& json, std::string_view name,
+                                 const SignedShape& shape) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
   UNSHARD_ASSIGN_OR_RETURN(
       const auto chunks, ParseChunkShape(member, {shape.begin(), shape.end()}, kInfiniteIndex - 1));
-  if (chunks.size() == shape.size()) return Shape(chunks.begin(), chunks.end());
+  if (chunks.size() == shape.size()) return SignedShape(chunks.begin(), chunks.end());
   return member.Expected("one extent for each of the " + std::to_string(shape.size()) +
                          " dimensions");
 }
 
 // Lower bounds of 0, and upper bounds that may change later.
-IndexDomain ResizableDomain(const Shape& shape) {
+IndexDomain ResizableDomain(const SignedShape& shape) {
   IndexDomain domain = DomainOfShape(shape);
   for (DomainDimension& one : domain.dimensions) one.implicit_upper = true;
   return domain;
@@ -163,7 +164,7 @@ bool HasLayout(const Zarr3CodecChain& chain, std::size_t rank) {
 }
 
 // The inner chunk shape of a chain that cannot be parsed: that of its first sharding_indexed.
-std::optional<Shape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) {
+std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) {
   for (const JsonValue& codec : codecs.items()) {
     if (TextOf(codec, "name") != "sharding_indexed") continue;
     const JsonValue* const configuration = codec.Find("configuration");
@@ -212,13 +213,13 @@ std::string Zarr2TypeName(const std::string& dtype) {
 
 constexpr std::size_t kAxes = 4;
 
-Extents3 Xyz(const Shape& shape) { return {shape[0], shape[1], shape[2]}; }
+Extents3 Xyz(const SignedShape& shape) { return {shape[0], shape[1], shape[2]}; }
 
 // The three numbers of a member, and `of_channel` as the fourth.
-Result<Shape> XyzMember(const JsonCursor& scale, std::string_view name, std::int64_t least,
-                        std::int64_t of_channel) {
+Result<SignedShape> XyzMember(const JsonCursor& scale, std::string_view name, std::int64_t least,
+                              std::int64_t of_channel) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, scale.Member(name));
-  UNSHARD_ASSIGN_OR_RETURN(Shape shape, ShapeAt(member, least));
+  UNSHARD_ASSIGN_OR_RETURN(SignedShape shape, ShapeAt(member, least));
   if (shape.size() != kAxes - 1) return member.Expected("three numbers, of x, y and z");
   shape.push_back(of_channel);
   return shape;
@@ -226,9 +227,10 @@ Result<Shape> XyzMember(const JsonCursor& scale, std::string_view name, std::int
 
 // The shape of a shard, clipped to the volume and in whole chunks; that of the whole volume where
 // shards are no boxes.
-Shape WriteChunkOf(const ShardingSpec& sharding, const Shape& volume, const Shape& chunk) {
+SignedShape WriteChunkOf(const ShardingSpec& sharding, const SignedShape& volume,
+                         const SignedShape& chunk) {
   const auto shard = ShardShapeInChunks(sharding, Xyz(volume), Xyz(chunk));
-  Shape write = chunk;
+  SignedShape write = chunk;
   for (std::size_t i = 0; i + 1 < kAxes; ++i) {
     const std::int64_t chunks = volume[i] / chunk[i] + (volume[i] % chunk[i] != 0 ? 1 : 0);
     write[i] = (shard ? std::min((*shard)[i], chunks) : chunks) * chunk[i];
@@ -271,7 +273,7 @@ Result<DimensionUnits> ResolutionUnits(const JsonCursor& scale) {
 Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
   const JsonCursor json(document, "");
   Description array;
-  UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "shape", 0));
+  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ShapeMember(json, "shape", 0));
   array.domain = ResizableDomain(shape);
   SetLabels(document.Find("dimension_names"), array.domain);
   UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "data_type"));
@@ -291,7 +293,7 @@ Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
 Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   const JsonCursor json(document, "");
   Description array;
-  UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "shape", 0));
+  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ShapeMember(json, "shape", 0));
   array.domain = ResizableDomain(shape);
   UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "chunks", shape));
   array.read_chunk = array.write_chunk;
@@ -321,7 +323,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
 Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
   const JsonCursor json(document, "");
   Description array;
-  UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "dimensions", 0));
+  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ShapeMember(json, "dimensions", 0));
   array.domain = ResizableDomain(shape);
   SetLabels(document.Find("axes"), array.domain);
   UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "blockSize", shape));
@@ -362,8 +364,8 @@ Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale_index) 
   if (scale_index >= scales.size())
     return scales_member.Expected("at least " + std::to_string(scale_index + 1) + " scales");
   const JsonCursor& scale = scales[scale_index];
-  UNSHARD_ASSIGN_OR_RETURN(const Shape volume, XyzMember(scale, "size", 0, channels));
-  Shape offset(kAxes, 0);
+  UNSHARD_ASSIGN_OR_RETURN(const SignedShape volume, XyzMember(scale, "size", 0, channels));
+  SignedShape offset(kAxes, 0);
   if (scale.value().Find("voxel_offset") != nullptr) {
     UNSHARD_ASSIGN_OR_RETURN(offset, XyzMember(scale, "voxel_offset", -kInfiniteIndex + 1, 0));
   }

@@ -4,7 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "codec/core/byte_range.h"
 #include "codec/json/meaning.h"
 
 namespace unshard {
@@ -33,15 +32,10 @@ bool SameStep(const ChunkEncoding::Step& a, const ChunkEncoding::Step& b) {
 
 }  // namespace
 
-Result<std::uint64_t> VoxelBytes(const DataType& type, std::span<const std::uint64_t> shape) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
-  const auto items = CheckedProduct(shape);
-  const auto bytes = items ? CheckedMultiply(*items, type.size) : std::nullopt;
-  if (!bytes || *bytes > kMost) {
-    return Fail(ErrorCode::kResourceExhausted,
-                "expected a chunk of at most " + std::to_string(kMost) + " bytes");
-  }
-  return *bytes;
+Status RefuseOtherType(const Voxels& voxels, const DataType& expected) {
+  if (voxels.type() == expected) return {};
+  return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(expected) +
+                                               ", found " + DataTypeName(voxels.type()));
 }
 
 bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b) {

@@ -10,24 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "codec/chain/voxels.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 #include "codec/json/json.h"
 #include "codec/types/data_type.h"
 
 namespace unshard {
-
-// The voxels of one chunk: little-endian items in C order, `shape` slowest axis first. Of
-// precomputed volumes and N5, whose documents list axes fastest first, `shape` is the reverse of
-// those lists; the order of the items is that of the format.
-struct Voxels {
-  DataType type;
-  std::vector<std::uint64_t> shape;
-  ByteVector bytes;  // exactly type.size × the product of `shape`
-};
-
-// The bytes of the voxels of a chunk of `shape`. Fails with kResourceExhausted above 2^47.
-Result<std::uint64_t> VoxelBytes(const DataType& type, std::span<const std::uint64_t> shape);
 
 // The transforms of a codec in one vocabulary for all formats, by which a view decides whether the
 // stored bytes of one format are those of another.
@@ -53,6 +42,9 @@ struct ChunkEncoding {
 // same items, order, header and compressors; levels and other options of encoding may differ.
 bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b);
 
+// kInvalidArgument where voxels of a chunk have another type than those of the array.
+Status RefuseOtherType(const Voxels& voxels, const DataType& expected);
+
 // The codec of the chunks of one array. Immutable; thread-safe; pure.
 class ChunkCodec {
  public:
@@ -73,7 +65,7 @@ class ChunkCodec {
   // The same bytes for the same voxels and version of the libraries. Fails as CanEncode does, with
   // kInvalidArgument where type or shape are not those of a chunk of the array, and with
   // kResourceExhausted where the format cannot take so many bytes.
-  [[nodiscard]] virtual Result<ByteVector> Encode(const Voxels& voxels) const = 0;
+  [[nodiscard]] virtual Result<ByteVector> Encode(Voxels voxels) const = 0;
   // Whether voxels that are encoded and decoded may differ from those before.
   [[nodiscard]] virtual bool is_lossy() const { return false; }
   // The size of an encoded chunk of `shape`, where it does not depend on the voxels.

@@ -109,44 +109,21 @@ class ItemCodec final : public ChunkCodec {
       UNSHARD_ASSIGN_OR_RETURN(items, chain_.packing->Unpack(items, packed.count));
     }
     if (swaps_) ReverseBytes(items, ordered_size_);
-    UNSHARD_RETURN_IF_ERROR(DecodeArray(items, shape, size));
-    return Voxels{chain_.type, {shape.begin(), shape.end()}, std::move(items)};
+    return DecodeArray(std::move(items), shape, size);
   }
 
-  [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels) const override {
-    UNSHARD_RETURN_IF_ERROR(CheckVoxels(voxels));
+  [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
+    UNSHARD_RETURN_IF_ERROR(RefuseOtherType(voxels, chain_.type));
+    UNSHARD_RETURN_IF_ERROR(CheckRank(voxels.shape().size()));
     UNSHARD_RETURN_IF_ERROR(CanEncode());
-    std::vector<std::uint64_t> shape = voxels.shape;
-    ByteVector bytes;  // the output of the last step; empty before the first
-    ByteSpan current = voxels.bytes;
-    const auto take = [&](ByteVector next) {
-      bytes = std::move(next);
-      current = bytes;
-    };
-    Items items = ItemsAfter(0, current.size());
-    for (const ArrayStep& step : chain_.array_steps) {
-      if (step.filter) {
-        UNSHARD_ASSIGN_OR_RETURN(ByteVector next, step.filter->codec->Encode(current));
-        take(std::move(next));
-        items.Encode(*step.filter);
-      } else {
-        UNSHARD_ASSIGN_OR_RETURN(ByteVector next,
-                                 Transpose(current, items.type.size, shape, step.order));
-        take(std::move(next));
-        shape = Transposed(shape, step.order);
-      }
-    }
-    if (chain_.packing) take(chain_.packing->Pack(current));
-    if (swaps_) {
-      take(ByteVector(current.begin(), current.end()));
-      ReverseBytes(bytes, ordered_size_);
-    }
+    const Shape shape = voxels.shape();
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, EncodeArray(std::move(voxels)));
+    if (chain_.packing) bytes = chain_.packing->Pack(bytes);
+    if (swaps_) ReverseBytes(bytes, ordered_size_);
     for (const BytesStep& step : chain_.bytes_steps) {
-      UNSHARD_ASSIGN_OR_RETURN(ByteVector next, step.codec->Encode(current));
-      take(std::move(next));
+      UNSHARD_ASSIGN_OR_RETURN(bytes, step.codec->Encode(bytes));
     }
-    if (current.data() != bytes.data()) take(ByteVector(current.begin(), current.end()));
-    if (chain_.may_refuse_stored) UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, voxels.shape));
+    if (chain_.may_refuse_stored) UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, shape));
     return bytes;
   }
 
@@ -191,21 +168,6 @@ class ItemCodec final : public ChunkCodec {
     return {};
   }
 
-  [[nodiscard]] Status CheckVoxels(const Voxels& voxels) const {
-    if (!(voxels.type == chain_.type)) {
-      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(chain_.type) +
-                                                   ", found " + DataTypeName(voxels.type));
-    }
-    UNSHARD_RETURN_IF_ERROR(CheckRank(voxels.shape.size()));
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(voxels.type, voxels.shape));
-    if (voxels.bytes.size() != size) {
-      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + std::to_string(size) +
-                                                   " bytes, found " +
-                                                   std::to_string(voxels.bytes.size()));
-    }
-    return {};
-  }
-
   // Decodes the bytes-to-bytes codecs, to `size` bytes.
   [[nodiscard]] Result<ByteVector> DecodeSteps(ByteSpan encoded, std::uint64_t size) const {
     const std::uint64_t most = kMostGrowth * size + kSlack;
@@ -224,26 +186,59 @@ class ItemCodec final : public ChunkCodec {
     return bytes;
   }
 
-  // Decodes the array-to-array codecs, in place.
-  [[nodiscard]] Status DecodeArray(ByteVector& items, std::span<const std::uint64_t> shape,
-                                   std::uint64_t size) const {
-    std::vector<std::vector<std::uint64_t>> shapes{{shape.begin(), shape.end()}};  // before steps
+  // The shapes before the array-to-array codecs, and after the last one. Items that are packed bits
+  // are one row of bytes.
+  [[nodiscard]] std::vector<Shape> ShapesOf(ShapeSpan shape, std::uint64_t size) const {
+    std::vector<Shape> shapes{{shape.begin(), shape.end()}};
     for (const ArrayStep& step : chain_.array_steps) {
-      const std::vector<std::uint64_t>& last = shapes.back();
-      shapes.push_back(step.filter ? last : Transposed(last, step.order));
+      const Shape& last = shapes.back();
+      if (!step.filter) {
+        shapes.push_back(Transposed(last, step.order));
+      } else if (step.filter->packs_bits) {
+        shapes.push_back({ItemsAfter(shapes.size(), size).count});
+      } else {
+        shapes.push_back(last);
+      }
     }
-    for (std::size_t i = chain_.array_steps.size(); i-- > 0;) {
+    return shapes;
+  }
+
+  [[nodiscard]] Result<ByteVector> EncodeArray(Voxels voxels) const {
+    const std::uint64_t size = voxels.bytes().size();
+    const std::vector<Shape> shapes = ShapesOf(voxels.shape(), size);
+    for (std::size_t i = 0; i < chain_.array_steps.size(); ++i) {
+      const ArrayStep& step = chain_.array_steps[i];
+      if (step.filter) {
+        UNSHARD_ASSIGN_OR_RETURN(ByteVector items, step.filter->codec->Encode(voxels.bytes()));
+        UNSHARD_ASSIGN_OR_RETURN(
+            voxels, Voxels::Make(ItemsAfter(i + 1, size).type, shapes[i + 1], std::move(items)));
+      } else {
+        UNSHARD_ASSIGN_OR_RETURN(voxels, Transpose(voxels, step.order));
+      }
+    }
+    return std::move(voxels).TakeBytes();
+  }
+
+  // `items`: what the array-to-array codecs have made of `size` bytes of voxels.
+  [[nodiscard]] Result<Voxels> DecodeArray(ByteVector items, ShapeSpan shape,
+                                           std::uint64_t size) const {
+    const std::size_t steps = chain_.array_steps.size();
+    const std::vector<Shape> shapes = ShapesOf(shape, size);
+    UNSHARD_ASSIGN_OR_RETURN(
+        Voxels voxels, Voxels::Make(ItemsAfter(steps, size).type, shapes[steps], std::move(items)));
+    for (std::size_t i = steps; i-- > 0;) {
       const ArrayStep& step = chain_.array_steps[i];
       const Items decoded = ItemsAfter(i, size);
       if (step.filter) {
-        UNSHARD_ASSIGN_OR_RETURN(items, step.filter->codec->Decode(items, decoded.bytes()));
-        UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), decoded.bytes()));
+        UNSHARD_ASSIGN_OR_RETURN(ByteVector plain,
+                                 step.filter->codec->Decode(voxels.bytes(), decoded.bytes()));
+        UNSHARD_RETURN_IF_ERROR(ExpectSize(plain.size(), decoded.bytes()));
+        UNSHARD_ASSIGN_OR_RETURN(voxels, Voxels::Make(decoded.type, shapes[i], std::move(plain)));
       } else {
-        UNSHARD_ASSIGN_OR_RETURN(
-            items, Transpose(items, decoded.type.size, shapes[i + 1], InverseOrder(step.order)));
+        UNSHARD_ASSIGN_OR_RETURN(voxels, Transpose(voxels, InverseOrder(step.order)));
       }
     }
-    return {};
+    return voxels;
   }
 
   ItemChain chain_;

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <optional>
 #include <string>
-
-#include "codec/core/byte_range.h"
+#include <utility>
 
 namespace unshard {
 namespace {
@@ -123,18 +121,20 @@ void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size) {
   }
 }
 
-Result<ByteVector> Transpose(ByteSpan items, std::uint32_t item_size,
-                             std::span<const std::uint64_t> shape,
-                             std::span<const std::size_t> order) {
-  const auto count = CheckedProduct(shape);
-  const auto size = count ? CheckedMultiply(*count, item_size) : std::nullopt;
-  if (size != items.size()) {
-    return Fail(ErrorCode::kInternal, "transpose: expected " + std::to_string(size.value_or(0)) +
-                                          " bytes, found " + std::to_string(items.size()));
+Result<Voxels> Transpose(const Voxels& voxels, std::span<const std::size_t> order) {
+  const ByteSpan items = voxels.bytes();
+  const std::uint32_t item_size = voxels.type().size;
+  if (order.size() != voxels.shape().size()) {
+    return Fail(ErrorCode::kInternal, "transpose: expected " + std::to_string(order.size()) +
+                                          " dimensions, found " +
+                                          std::to_string(voxels.shape().size()));
   }
-  if (items.empty() || IsIdentity(order)) return ByteVector(items.begin(), items.end());
+  if (IsIdentity(order)) return voxels;
   ByteVector result(items.size());
-  std::vector<Dimension> dimensions = DimensionsOf(shape, order);
+  if (items.empty()) {
+    return Voxels::Make(voxels.type(), Transposed(voxels.shape(), order), std::move(result));
+  }
+  std::vector<Dimension> dimensions = DimensionsOf(voxels.shape(), order);
   const std::uint8_t* const from = items.data();
   std::uint8_t* const to = result.data();
   switch (item_size) {
@@ -155,7 +155,7 @@ Result<ByteVector> Transpose(ByteSpan items, std::uint32_t item_size,
         std::memcpy(to + target * item_size, from + source * item_size, item_size);
       });
   }
-  return result;
+  return Voxels::Make(voxels.type(), Transposed(voxels.shape(), order), std::move(result));
 }
 
 std::vector<std::size_t> IdentityOrder(std::size_t rank) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/chain/voxels.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 
@@ -14,12 +15,9 @@ namespace unshard {
 // Reverses the bytes of each group of `group_size` bytes, in place. Requires: a multiple of it.
 void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size);
 
-// The items of an array of `shape`, in C order, with its axes rearranged: dimension i of the result
-// is axis order[i]. Fails with kInternal unless `items` has item_size × the product of `shape`
-// bytes. Requires: `order` is a permutation of the axes.
-Result<ByteVector> Transpose(ByteSpan items, std::uint32_t item_size,
-                             std::span<const std::uint64_t> shape,
-                             std::span<const std::size_t> order);
+// The voxels with their axes rearranged: dimension i of the result is axis order[i]. Fails with
+// kInternal where `order` has another rank. Requires: a permutation.
+Result<Voxels> Transpose(const Voxels& voxels, std::span<const std::size_t> order);
 
 // 0, 1, 2, …: the order that changes nothing; and the order that reverses all axes.
 std::vector<std::size_t> IdentityOrder(std::size_t rank);

@@ -36,23 +36,14 @@ class FunctionCodec final : public ChunkCodec {
     UNSHARD_RETURN_IF_ERROR(CanDecode());
     UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(shape));
     UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, functions_.decode(encoded, extent));
-    return Voxels{volume_.type, {shape.begin(), shape.end()}, std::move(bytes)};
+    return Voxels::Make(volume_.type, {shape.begin(), shape.end()}, std::move(bytes));
   }
 
-  [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels) const override {
+  [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
     UNSHARD_RETURN_IF_ERROR(CanEncode());
-    if (!(voxels.type == volume_.type)) {
-      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(volume_.type) +
-                                                   ", found " + DataTypeName(voxels.type));
-    }
-    UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(voxels.shape));
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(voxels.type, voxels.shape));
-    if (voxels.bytes.size() != size) {
-      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + std::to_string(size) +
-                                                   " bytes, found " +
-                                                   std::to_string(voxels.bytes.size()));
-    }
-    return functions_.encode(voxels.bytes, extent);
+    UNSHARD_RETURN_IF_ERROR(RefuseOtherType(voxels, volume_.type));
+    UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(voxels.shape()));
+    return functions_.encode(voxels.bytes(), extent);
   }
 
  private:

@@ -43,17 +43,14 @@ class N5DefaultCodec final : public ChunkCodec {
                                       std::span<const std::uint64_t> shape) const override {
     UNSHARD_RETURN_IF_ERROR(CheckRank(shape.size()));
     UNSHARD_ASSIGN_OR_RETURN(const Voxels block, blocks_->Decode(encoded, Reversed(shape)));
-    return WithAxesReversed(block);
+    return Transpose(block, reversal_);
   }
 
-  [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels) const override {
-    UNSHARD_RETURN_IF_ERROR(CheckRank(voxels.shape.size()));
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(voxels.type, voxels.shape));
-    if (!(voxels.type == type()) || voxels.bytes.size() != size) {
-      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(type()));
-    }
-    UNSHARD_ASSIGN_OR_RETURN(const Voxels block, WithAxesReversed(voxels));
-    return blocks_->Encode(block);
+  [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
+    UNSHARD_RETURN_IF_ERROR(CheckRank(voxels.shape().size()));
+    UNSHARD_RETURN_IF_ERROR(RefuseOtherType(voxels, type()));
+    UNSHARD_ASSIGN_OR_RETURN(Voxels block, Transpose(voxels, reversal_));
+    return blocks_->Encode(std::move(block));
   }
 
  private:
@@ -62,11 +59,6 @@ class N5DefaultCodec final : public ChunkCodec {
     return Fail(ErrorCode::kInvalidArgument, "expected a chunk of " +
                                                  std::to_string(reversal_.size()) +
                                                  " dimensions, found " + std::to_string(rank));
-  }
-  [[nodiscard]] Result<Voxels> WithAxesReversed(const Voxels& voxels) const {
-    UNSHARD_ASSIGN_OR_RETURN(ByteVector items,
-                             Transpose(voxels.bytes, voxels.type.size, voxels.shape, reversal_));
-    return Voxels{voxels.type, Reversed(std::span(voxels.shape)), std::move(items)};
   }
 
   const ChunkCodecPtr blocks_;

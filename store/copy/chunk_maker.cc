@@ -183,7 +183,7 @@ Result<ChunkMaker::VoxelsPtr> ChunkMaker::Decoded(const GridCell& from_cell, Byt
   auto decoded = copy_->Decode(plain.span(), from_cell);
   if (!decoded) return source_->In(from_cell, std::move(decoded).error());
   const auto voxels = std::make_shared<const Voxels>(*std::move(decoded));
-  if (!copy_->same_grid()) decoded_->Put(KeyOf(from_cell), {voxels, voxels->bytes.size()});
+  if (!copy_->same_grid()) decoded_->Put(KeyOf(from_cell), {voxels, voxels->bytes().size()});
   return voxels;
 }
 
@@ -201,9 +201,10 @@ struct ChunkMaker::Targets {
 
 Status ChunkMaker::Transcode(const Batch& batch, const std::vector<std::size_t>& which,
                              MadeChunks& made) const {
-  Targets targets{batch, which, std::vector<Voxels>(which.size()), {}, {}};
+  Targets targets{batch, which, {}, {}, {}};
   for (std::size_t i = 0; i < which.size(); ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(targets.voxels[i], copy_->Blank(targets.cell(i)));
+    UNSHARD_ASSIGN_OR_RETURN(Voxels blank, copy_->Blank(targets.cell(i)));
+    targets.voxels.push_back(std::move(blank));
     for (const std::size_t source : batch.at(which[i]).sources) {
       auto& users = targets.users[source];
       if (users.empty()) targets.sources.push_back(source);
@@ -217,11 +218,10 @@ Status ChunkMaker::Transcode(const Batch& batch, const std::vector<std::size_t>&
     UNSHARD_RETURN_IF_ERROR(Paste(targets, std::span(targets.sources).subspan(begin, count)));
   }
   return TryEachInParallel(which.size(), limits_.coding_threads, [&](std::size_t i) -> Status {
-    auto encoded = copy_->Encode(targets.voxels[i]);
+    auto encoded = copy_->Encode(std::move(targets.voxels[i]));
     if (!encoded) {
       return Forward(std::move(encoded).error(), to_.path + ": chunk of the destination");
     }
-    targets.voxels[i].bytes = {};
     if (!*encoded) return {};
     UNSHARD_ASSIGN_OR_RETURN(made[which[i]], StoredForm(**std::move(encoded)));
     return {};

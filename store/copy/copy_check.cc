@@ -14,16 +14,12 @@ namespace {
 
 // "voxel [0, 3, 17] of the chunk": the first one in which the two differ.
 std::string FirstDifference(const Voxels& a, const Voxels& b) {
-  const auto at = std::mismatch(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end());
-  std::uint64_t voxels = 1;
-  for (const std::uint64_t extent : a.shape) voxels *= extent;
-  const std::uint64_t item =
-      std::max<std::uint64_t>(a.bytes.size() / std::max<std::uint64_t>(voxels, 1), 1);
-  std::uint64_t number = static_cast<std::uint64_t>(at.first - a.bytes.begin()) / item;
-  std::vector<std::uint64_t> position(a.shape.size());
-  for (std::size_t axis = a.shape.size(); axis-- > 0;) {
-    position[axis] = number % a.shape[axis];
-    number /= a.shape[axis];
+  const auto at = std::mismatch(a.bytes().begin(), a.bytes().end(), b.bytes().begin());
+  std::uint64_t number = static_cast<std::uint64_t>(at.first - a.bytes().begin()) / a.type().size;
+  Shape position(a.shape().size());
+  for (std::size_t axis = position.size(); axis-- > 0;) {
+    position[axis] = number % a.shape()[axis];
+    number /= a.shape()[axis];
   }
   return "voxel " + ShapeText(position) + " of the chunk";
 }
@@ -99,7 +95,7 @@ Status CopyCheck::Compare(const GridCell& cell, const std::optional<Bytes>& made
     return written_->In(cell, {ErrorCode::kDataLoss, "differs from the source: " + how, 0});
   };
   if (wanted && there) {
-    if (wanted->bytes == there->bytes) return {};
+    if (*wanted == *there) return {};
     return differs(FirstDifference(*wanted, *there) + Remedy());
   }
   if (maker_->copy().IsFill(wanted ? *wanted : *there)) return {};

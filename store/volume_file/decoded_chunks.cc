@@ -20,7 +20,7 @@ enum CachedVersion : std::uint64_t { kStored, kCommitted, kVersions };
 // time that are not quite in the order of the file, have an eighth.
 constexpr std::uint64_t kOtherShare = 8;
 
-std::uint64_t CostOf(const Voxels& voxels) { return voxels.bytes.size() + sizeof(Voxels); }
+std::uint64_t CostOf(const ByteVector& voxels) { return voxels.size() + sizeof(voxels); }
 
 CacheKey KeyOfSection(const CacheKey& chunk, std::uint64_t number,
                       const DecodedChunks::Sections& sections) {
@@ -75,7 +75,7 @@ DecodedChunks::Sections DecodedChunks::SectionsFor(std::span<const std::size_t> 
   SectionLimits limits;
   limits.chunks = cache;
   limits.sections = cache - std::min(cache, brief + cache / kOtherShare);
-  limits.each = ByteBudgetCache::kEntryOverhead + sizeof(Voxels);
+  limits.each = ByteBudgetCache::kEntryOverhead + sizeof(ByteVector);
   const VolumeGrid grid{grid_.shape(), grid_.chunk_shape(), parts_.array.data_type.size};
   return {ChunkSections(grid, order, clips_, limits)};
 }
@@ -162,7 +162,7 @@ Result<DecodedChunks::Pieces> DecodedChunks::Take(const CacheKey& chunk, const W
                                                   const Sections& sections,
                                                   const ByteBudgetCache::Loader& load) {
   const bool cut = sections.cut.cut();
-  std::shared_ptr<const Voxels> whole;
+  std::shared_ptr<const ByteVector> whole;
   const auto load_whole = [&]() -> Result<ByteBudgetCache::Loaded> {
     UNSHARD_ASSIGN_OR_RETURN(auto loaded, load());
     loaded.brief = cut;
@@ -172,23 +172,23 @@ Result<DecodedChunks::Pieces> DecodedChunks::Take(const CacheKey& chunk, const W
   for (const std::uint64_t number : wanted.sections) {
     const CacheKey key = cut ? KeyOfSection(chunk, number, sections) : chunk;
     if (auto kept = cut ? parts_.cache->Peek(key) : nullptr) {
-      pieces.push_back(std::static_pointer_cast<const Voxels>(std::move(kept)));
+      pieces.push_back(std::static_pointer_cast<const ByteVector>(std::move(kept)));
       continue;
     }
     if (!whole) {
       // Beside the voxels there are the stored bytes.
       UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(chunk, CallerDeadline(),
                                                                    load_whole, 2 * chunk_bytes_));
-      whole = std::static_pointer_cast<const Voxels>(value);
+      whole = std::static_pointer_cast<const ByteVector>(value);
     }
     if (!cut) {
       pieces.push_back(whole);
       continue;
     }
-    auto section = std::make_shared<Voxels>();
-    if (!whole->bytes.empty()) {
-      section->bytes = CutSection(sections.cut, number, ShapeOf(wanted.cell),
-                                  parts_.array.data_type.size, whole->bytes);
+    auto section = std::make_shared<ByteVector>();
+    if (!whole->empty()) {
+      *section = CutSection(sections.cut, number, ShapeOf(wanted.cell), parts_.array.data_type.size,
+                            *whole);
     }
     pieces.push_back(section);
     parts_.cache->Put(key, {section, CostOf(*section)});
@@ -198,7 +198,7 @@ Result<DecodedChunks::Pieces> DecodedChunks::Take(const CacheKey& chunk, const W
 
 Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
                                                       const GridCell& cell) {
-  auto voxels = std::make_shared<Voxels>();
+  auto voxels = std::make_shared<ByteVector>();
   if (content) {
     const std::vector<std::uint64_t> shape = ShapeOf(cell);
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(parts_.array.data_type, shape));
@@ -206,12 +206,9 @@ Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
       return TooLargeToDecode("a chunk", std::max(size, content->size()));
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, ReadWhole(*content, parts_.max_chunk_bytes));
-    UNSHARD_ASSIGN_OR_RETURN(*voxels, parts_.array.codec->Decode(stored.span(), shape));
+    UNSHARD_ASSIGN_OR_RETURN(Voxels decoded, parts_.array.codec->Decode(stored.span(), shape));
+    *voxels = std::move(decoded).TakeBytes();
     parts_.decoded->fetch_add(1, std::memory_order_relaxed);
-    if (voxels->bytes.size() != size) {
-      return Fail(ErrorCode::kDataLoss, "decodes to " + std::to_string(voxels->bytes.size()) +
-                                            " bytes, expected " + std::to_string(size));
-    }
   }
   const std::uint64_t bytes = CostOf(*voxels);
   return ByteBudgetCache::Loaded{std::move(voxels), bytes};

@@ -56,7 +56,7 @@ class DecodedChunks {
   // none, of what is stored. Without bytes where the chunk is absent. Fails with kDataLoss, naming
   // the chunk, where it is damaged, and with kResourceExhausted where it is larger than memory
   // allows. Requires: a cell of the grid.
-  using Pieces = std::vector<std::shared_ptr<const Voxels>>;
+  using Pieces = std::vector<std::shared_ptr<const ByteVector>>;
   Result<Pieces> Get(const Wanted& wanted, const Sections& sections);
   // Get will be called for these: where each read is a request, those of all of them are started
   // together, as far as they are of shards. Waits for their indexes alone.

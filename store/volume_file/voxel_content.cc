@@ -181,10 +181,10 @@ Status VoxelContent::CopyRuns(const DecodedChunks::Wanted& wanted, std::span<con
   std::size_t at = 0;
   for (const Run& run : runs) {
     while (wanted.sections[at] != run.section) ++at;
-    if (pieces[at]->bytes.empty()) {
+    if (pieces[at]->empty()) {
       Fill(run, to);
     } else {
-      Copy(run, pieces[at]->bytes.data(), item_, to);
+      Copy(run, pieces[at]->data(), item_, to);
     }
   }
   return {};

@@ -106,7 +106,7 @@ Result<ByteVector> Read(const fs::path& directory) {
     auto chunk = array.codec->Decode(ReadFile(directory / key), shape);
     if (!chunk) return Forward(std::move(chunk).error(), key);
     VisitVoxels(array, cell, shape, [&](std::uint64_t in_chunk, std::uint64_t in_array) {
-      std::copy_n(chunk->bytes.data() + in_chunk * item_size, item_size,
+      std::copy_n(chunk->bytes().data() + in_chunk * item_size, item_size,
                   voxels.data() + in_array * item_size);
     });
   }
@@ -124,18 +124,15 @@ Result<ByteVector> Write(const fs::path& directory, const fs::path& target,
   GridCell cell(array.rank());
   for (std::uint64_t index = 0; index < grid.cell_count(); ++index) {
     CellOfLinearIndex(grid.grid_shape(), index, cell);
-    Voxels chunk{array.data_type, ChunkShapeAt(array, grid, cell), {}};
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bytes, VoxelBytes(chunk.type, chunk.shape));
-    const ByteVector fill_value = FillValueOf(array);
-    while (chunk.bytes.size() < bytes) {
-      chunk.bytes.insert(chunk.bytes.end(), fill_value.begin(), fill_value.end());
-    }
-    VisitVoxels(array, cell, chunk.shape, [&](std::uint64_t in_chunk, std::uint64_t in_array) {
+    const Shape shape = ChunkShapeAt(array, grid, cell);
+    UNSHARD_ASSIGN_OR_RETURN(Voxels chunk,
+                             Voxels::Filled(array.data_type, shape, FillValueOf(array)));
+    VisitVoxels(array, cell, shape, [&](std::uint64_t in_chunk, std::uint64_t in_array) {
       std::copy_n(voxels.data() + in_array * item_size, item_size,
-                  chunk.bytes.data() + in_chunk * item_size);
+                  chunk.mutable_bytes().data() + in_chunk * item_size);
     });
-    UNSHARD_ASSIGN_OR_RETURN(const ByteVector encoded, array.codec->Encode(chunk));
-    const auto announced = array.codec->EncodedSize(chunk.shape);
+    UNSHARD_ASSIGN_OR_RETURN(const ByteVector encoded, array.codec->Encode(std::move(chunk)));
+    const auto announced = array.codec->EncodedSize(shape);
     if (announced && *announced != encoded.size()) {
       return Fail(ErrorCode::kInternal, "the size of a chunk is not what was announced");
     }

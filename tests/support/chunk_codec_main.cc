@@ -43,9 +43,12 @@ Result<ByteVector> Run(const std::vector<std::string>& arguments, ByteVector inp
   for (std::string extent; std::getline(extents, extent, ',');) {
     shape.push_back(std::stoull(extent));
   }
-  if (arguments[0] == "encode") return codec->Encode({codec->type(), shape, std::move(input)});
+  if (arguments[0] == "encode") {
+    UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, Voxels::Make(codec->type(), shape, std::move(input)));
+    return codec->Encode(std::move(voxels));
+  }
   UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, codec->Decode(input, shape));
-  return std::move(voxels.bytes);
+  return std::move(voxels).TakeBytes();
 }
 
 }  // namespace

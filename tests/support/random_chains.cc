@@ -17,7 +17,6 @@ namespace unshard {
 namespace {
 
 using ItemKind = DataType::Kind;
-using Shape = std::vector<std::uint64_t>;
 
 std::string Numpy(const DataType& type, bool big_endian = false) {
   return NumpyTypeName({type, big_endian});
@@ -123,16 +122,18 @@ Status CheckStored(const DrawnChain& chain, const JsonValue& json, ByteSpan enco
   return check->Check(chain.shape, encoded.size(), encoded);
 }
 
+bool IsAlike(const Voxels& a, const Voxels& b) {
+  return a.type() == b.type() && a.shape() == b.shape();
+}
+
 std::string WithDamage(const ChunkCodec& codec, const Voxels& voxels, const ByteVector& encoded) {
   for (int damage = 0; damage < 3 && !encoded.empty(); ++damage) {
     ByteVector damaged = encoded;
     if (damage == 0) damaged.pop_back();
     if (damage == 1) damaged.push_back(0);
     if (damage == 2) damaged[damaged.size() / 2] ^= 0x11;
-    const auto decoded = codec.Decode(damaged, voxels.shape);
-    if (decoded && decoded->bytes.size() != voxels.bytes.size()) {
-      return "damaged bytes decode to another number of voxels";
-    }
+    const auto decoded = codec.Decode(damaged, voxels.shape());
+    if (decoded && !IsAlike(*decoded, voxels)) return "damaged bytes decode to other voxels";
   }
   return "";
 }
@@ -155,15 +156,12 @@ std::string Judge(const DrawnChain& chain, const JsonValue& json, const Voxels& 
     if (code == ErrorCode::kNotSupported && !codec.CanEncode()) return "";
     return "voxels are encoded or refused: " + encoded.error().message;
   }
-  const auto size = codec.EncodedSize(voxels.shape);
+  const auto size = codec.EncodedSize(voxels.shape());
   if (size && *size != encoded->size()) return "chunks have the announced size";
-  const auto decoded = codec.Decode(*encoded, voxels.shape);
+  const auto decoded = codec.Decode(*encoded, voxels.shape());
   if (!decoded) return "what is encoded is decoded: " + decoded.error().message;
-  if (!(decoded->type == voxels.type) || decoded->shape != voxels.shape ||
-      decoded->bytes.size() != voxels.bytes.size()) {
-    return "a chunk has its voxels";
-  }
-  if (!codec.is_lossy() && decoded->bytes != voxels.bytes) return "voxels are kept";
+  if (!IsAlike(*decoded, voxels)) return "a chunk has its voxels";
+  if (!codec.is_lossy() && *decoded != voxels) return "voxels are kept";
   const Status stored = CheckStored(chain, json, *encoded);
   if (!stored && !encoded->empty())
     return "what is encoded may be stored: " + stored.error().message;
@@ -275,17 +273,16 @@ DrawnChain DrawChain(Choices& choices) {
 }
 
 Voxels DrawVoxels(Choices& choices, const DataType& type, const Shape& shape, bool wild) {
-  Voxels voxels{type, shape, {}};
-  voxels.bytes.resize(static_cast<std::size_t>(VoxelBytes(type, shape).value()));
-  for (std::size_t at = 0; at < voxels.bytes.size(); at += type.size) {
-    MakeNumber(type, choices.Below(5), &voxels.bytes[at]);
+  ByteVector bytes(VoxelBytes(type, shape).value());
+  for (std::size_t at = 0; at < bytes.size(); at += type.size) {
+    MakeNumber(type, choices.Below(5), &bytes[at]);
     if (!wild || type.kind == ItemKind::kBool || choices.Below(3) == 0) continue;
     for (std::size_t i = 0; i < type.size; ++i) {
-      voxels.bytes[at + i] = static_cast<std::uint8_t>(choices.Below(256));
+      bytes[at + i] = static_cast<std::uint8_t>(choices.Below(256));
     }
-    MakeQuiet(type, &voxels.bytes[at]);
+    MakeQuiet(type, &bytes[at]);
   }
-  return voxels;
+  return Voxels::Make(type, shape, std::move(bytes)).value();
 }
 
 std::string BrokenPromise(const DrawnChain& chain, const Voxels& voxels) {

@@ -23,27 +23,28 @@ const ByteVector kBlock{0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 1, 0, 2, 0, 3, 0,
 const std::vector<std::uint64_t> kShape{2, 3};
 const ByteVector kItems{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0};
 
+Voxels Of(Shape shape, ByteVector items) {
+  return Voxels::Make(kU16, std::move(shape), std::move(items)).value();
+}
+
 TEST(N5Block, HeaderAndItemsAreBigEndian) {
-  EXPECT_EQ(Raw()->Encode({kU16, kShape, kItems}).value(), kBlock);
-  EXPECT_EQ(Raw()->Decode(kBlock, kShape)->bytes, kItems);
+  EXPECT_EQ(Raw()->Encode(Of(kShape, kItems)).value(), kBlock);
+  EXPECT_EQ(Raw()->Decode(kBlock, kShape), Of(kShape, kItems));
   EXPECT_EQ(Raw()->EncodedSize(kShape), kBlock.size());
 }
 
 TEST(N5Block, AClippedBlockIsExtendedByZerosAndAPaddedOneIsClipped) {
   const ByteVector clipped{0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 7, 0, 8};
-  EXPECT_EQ(Raw()->Decode(clipped, kShape)->bytes,
-            (ByteVector{7, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(Raw()->Decode(clipped, kShape), Of(kShape, {7, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   const std::vector<std::uint64_t> corner{1, 2};
-  const auto voxels = Raw()->Decode(kBlock, corner);
-  EXPECT_EQ(voxels->bytes, (ByteVector{1, 0, 2, 0}));
-  EXPECT_EQ(voxels->shape, corner);
-  EXPECT_EQ(Raw()->Encode({kU16, corner, {7, 0, 8, 0}}).value(), clipped);
+  EXPECT_EQ(Raw()->Decode(kBlock, corner), Of(corner, {1, 0, 2, 0}));
+  EXPECT_EQ(Raw()->Encode(Of(corner, {7, 0, 8, 0})).value(), clipped);
 }
 
 TEST(N5Block, Mode1HasVoxelsWhereItsCountIsThatOfItsExtents) {
   ByteVector block{0, 1, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 6};
   block.insert(block.end(), kBlock.begin() + 12, kBlock.end());
-  EXPECT_EQ(Raw()->Decode(block, kShape)->bytes, kItems);
+  EXPECT_EQ(Raw()->Decode(block, kShape), Of(kShape, kItems));
   block[15] = 7;
   EXPECT_EQ(Raw()->Decode(block, kShape).error().code, ErrorCode::kNotSupported);
 }
@@ -59,17 +60,16 @@ TEST(N5Block, DamageIsNamed) {
   EXPECT_EQ(decode({0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2}).message,
             "N5 block: expected at most the block size [3, 2], found [4, 2]");
   EXPECT_EQ(decode({0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 1}).code, ErrorCode::kDataLoss);
-  EXPECT_EQ(Raw()->Decode(ByteVector{0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2}, kShape)->bytes,
-            ByteVector(12));
+  EXPECT_EQ(Raw()->Decode(ByteVector{0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2}, kShape),
+            Of(kShape, ByteVector(12)));
   ByteVector cut = kBlock;
   cut.pop_back();
   EXPECT_EQ(decode(cut).code, ErrorCode::kDataLoss);
 }
 
 TEST(N5Block, VoxelsThatAreNoBlockAreRefused) {
-  EXPECT_EQ(Raw()->Encode({kU16, {2, 4}, ByteVector(16)}).error().code,
-            ErrorCode::kInvalidArgument);
-  EXPECT_EQ(Raw()->Encode({kU16, {6}, kItems}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Raw()->Encode(Of({2, 4}, ByteVector(16))).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Raw()->Encode(Of({6}, kItems)).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(N5Block, EveryCompressionDecodesItsOwnBlocks) {
@@ -80,10 +80,10 @@ TEST(N5Block, EveryCompressionDecodesItsOwnBlocks) {
         R"({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "nthreads": 1})"}) {
     const ChunkCodecPtr codec = Codec(compression, kShape);
     if (!codec->CanDecode()) continue;  // not in this build
-    const auto block = codec->Encode({kU16, kShape, kItems});
+    const auto block = codec->Encode(Of(kShape, kItems));
     ASSERT_TRUE(block) << block.error().message;
     EXPECT_TRUE(std::equal(kBlock.begin(), kBlock.begin() + 12, block->begin()));
-    EXPECT_EQ(codec->Decode(*block, kShape)->bytes, kItems) << compression;
+    EXPECT_EQ(codec->Decode(*block, kShape), Of(kShape, kItems)) << compression;
     EXPECT_EQ(codec->EncodedSize(kShape), std::nullopt);
   }
 }

@@ -174,11 +174,12 @@ std::vector<std::uint16_t> CopyAll(const ArrayCopy& copy, const std::vector<std:
     Voxels target = *copy.Blank(cell);
     for (const GridCell& source : copy.SourceCells(cell)) {
       if (std::find(absent.begin(), absent.end(), source) != absent.end()) continue;
-      Voxels chunk{copy.from().data_type, ChunkShapeAt(copy.from(), copy.from_grid(), source), {}};
-      chunk.bytes.resize(*VoxelBytes(chunk.type, chunk.shape), 0xee);
-      for (std::size_t j = 0; j < chunk.bytes.size() / 2; ++j) {
-        GridCell index(chunk.shape.size());
-        CellOfLinearIndex(chunk.shape, j, index);
+      Voxels chunk = *Voxels::Filled(copy.from().data_type,
+                                     ChunkShapeAt(copy.from(), copy.from_grid(), source),
+                                     ByteVector{0xee, 0xee});
+      for (std::size_t j = 0; j < chunk.bytes().size() / 2; ++j) {
+        GridCell index(chunk.shape().size());
+        CellOfLinearIndex(chunk.shape(), j, index);
         bool inside = true;
         for (std::size_t axis = 0; axis < index.size(); ++axis) {
           index[axis] += source[axis] * copy.from().chunk_shape[axis];
@@ -186,16 +187,16 @@ std::vector<std::uint16_t> CopyAll(const ArrayCopy& copy, const std::vector<std:
         }
         if (!inside) continue;
         const std::uint16_t value = voxels[at(copy.from().shape, index)];
-        chunk.bytes[2 * j] = static_cast<std::uint8_t>(value);
-        chunk.bytes[2 * j + 1] = static_cast<std::uint8_t>(value >> 8);
+        chunk.mutable_bytes()[2 * j] = static_cast<std::uint8_t>(value);
+        chunk.mutable_bytes()[2 * j + 1] = static_cast<std::uint8_t>(value >> 8);
       }
       copy.Paste(chunk, source, target, cell);
     }
-    for (std::size_t j = 0; j < target.bytes.size() / 2; ++j) {
-      GridCell index(target.shape.size());
-      CellOfLinearIndex(target.shape, j, index);
+    for (std::size_t j = 0; j < target.bytes().size() / 2; ++j) {
+      GridCell index(target.shape().size());
+      CellOfLinearIndex(target.shape(), j, index);
       const auto value =
-          static_cast<std::uint16_t>(target.bytes[2 * j] | target.bytes[2 * j + 1] << 8);
+          static_cast<std::uint16_t>(target.bytes()[2 * j] | target.bytes()[2 * j + 1] << 8);
       bool inside = true;
       for (std::size_t axis = 0; axis < index.size(); ++axis) {
         index[axis] += cell[axis] * copy.to().chunk_shape[axis];
@@ -255,13 +256,13 @@ TEST(ArrayCopy, AbsentChunksHaveTheFillValueOfTheSource) {
 TEST(ArrayCopy, ChunksOfOnlyTheFillValueAreNotEncoded) {
   const auto from = Zarr3("[4]", "[2]", List({kLittle}), "uint16", "258");
   const auto copy = Copy(from, from);
-  Voxels voxels = *copy.Blank({0});
-  EXPECT_EQ(voxels.bytes, (ByteVector{2, 1, 2, 1}));
-  EXPECT_FALSE(*copy.Encode(voxels));
-  voxels.bytes = {1, 2, 1, 2};
-  EXPECT_EQ(**copy.Encode(voxels), voxels.bytes);
-  voxels.bytes = {2, 1, 2, 2};
-  EXPECT_TRUE(*copy.Encode(voxels));
+  const auto voxels = [](ByteVector bytes) {
+    return *Voxels::Make(kUint16, {2}, std::move(bytes));
+  };
+  EXPECT_EQ(*copy.Blank({0}), voxels({2, 1, 2, 1}));
+  EXPECT_FALSE(*copy.Encode(voxels({2, 1, 2, 1})));
+  EXPECT_EQ(**copy.Encode(voxels({1, 2, 1, 2})), (ByteVector{1, 2, 1, 2}));
+  EXPECT_TRUE(*copy.Encode(voxels({2, 1, 2, 2})));
 }
 
 TEST(ArrayCopy, ChunksThatCannotBeDecodedAreFound) {

@@ -56,16 +56,14 @@ TEST(AxisMap, OneChannelOfAPrecomputedVolumeIsDroppedElsewhere) {
 
 TEST(AxisMap, VoxelsAreRearrangedCutAndFilled) {
   // 2 × 3 items of two bytes, whose value is their index.
-  Voxels voxels{{DataType::Kind::kUnsigned, 2}, {2, 3}, {0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0}};
+  const Voxels voxels = Voxels::Make(kUint16, {2, 3}, {0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0}).value();
   const AxisMap turned{1, kNone, 0};
   EXPECT_FALSE(KeepsOrder(turned));
   EXPECT_EQ(InverseMap(turned, 2), (AxisMap{2, 0}));
   const ByteVector fill{9, 1};
-  const std::vector<std::uint64_t> shape{2, 1, 3};
-  const Voxels shown = Reshape(voxels, turned, shape, fill);
-  EXPECT_EQ(shown.shape, shape);
-  EXPECT_EQ(shown.bytes, (ByteVector{0, 0, 3, 0, 9, 1, 1, 0, 4, 0, 9, 1}));
-  EXPECT_EQ(Reshape(voxels, {0, 1}, voxels.shape, fill).bytes, voxels.bytes);
+  EXPECT_EQ(Reshape(voxels, turned, kUint16, {2, 1, 3}, fill),
+            Voxels::Make(kUint16, {2, 1, 3}, {0, 0, 3, 0, 9, 1, 1, 0, 4, 0, 9, 1}).value());
+  EXPECT_EQ(Reshape(voxels, {0, 1}, kUint16, voxels.shape(), fill), voxels);
 }
 
 }  // namespace

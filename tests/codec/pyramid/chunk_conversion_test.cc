@@ -96,12 +96,10 @@ void ForEachCell(const ChunkConversion& conversion,
 
 Voxels RandomVoxels(const ArrayMetadata& array, const ChunkGrid& grid, const GridCell& cell,
                     std::mt19937& random) {
-  Voxels voxels{array.data_type, ChunkShapeAt(array, grid, cell), {}};
-  const auto size = VoxelBytes(voxels.type, voxels.shape);
-  for (std::uint64_t i = 0; i < *size; ++i) {
-    voxels.bytes.push_back(static_cast<std::uint8_t>(random()));
-  }
-  return voxels;
+  const Shape shape = ChunkShapeAt(array, grid, cell);
+  ByteVector bytes(VoxelBytes(array.data_type, shape).value());
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+  return Voxels::Make(array.data_type, shape, std::move(bytes)).value();
 }
 
 TEST(ChunkConversionTest, AnArrayMayHaveNoAxes) {
@@ -201,8 +199,8 @@ TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
           shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.presented_grid(), cell));
       ASSERT_TRUE(voxels);
       ByteVector wanted = FillValueOf(shown);
-      for (std::size_t i = 0; i < voxels->bytes.size(); ++i) {
-        ASSERT_EQ(voxels->bytes[i], wanted[i % wanted.size()]);
+      for (std::size_t i = 0; i < voxels->bytes().size(); ++i) {
+        ASSERT_EQ(voxels->bytes()[i], wanted[i % wanted.size()]);
       }
     });
   });
@@ -222,18 +220,19 @@ SourceDataset Channels(const std::string& codecs, std::uint64_t channels = 3) {
 std::uint16_t ItemAt(const Voxels& voxels, const std::vector<std::uint64_t>& at) {
   std::uint64_t index = 0;
   for (std::size_t axis = 0; axis < at.size(); ++axis)
-    index = index * voxels.shape[axis] + at[axis];
-  return static_cast<std::uint16_t>(voxels.bytes[2 * index] | voxels.bytes[2 * index + 1] << 8);
+    index = index * voxels.shape()[axis] + at[axis];
+  return static_cast<std::uint16_t>(voxels.bytes()[2 * index] | voxels.bytes()[2 * index + 1] << 8);
 }
 
-// `stored`: decoded; without bytes: absent.
-void ExpectChannelsOf(const Voxels& shown, const std::vector<Voxels>& stored) {
-  for (std::uint64_t c = 0; c < shown.shape[0]; ++c) {
-    for (std::uint64_t z = 0; z < shown.shape[1]; ++z) {
-      for (std::uint64_t y = 0; y < shown.shape[2]; ++y) {
-        for (std::uint64_t x = 0; x < shown.shape[3]; ++x) {
-          const Voxels& part = stored[c / 2];
-          const int wanted = part.bytes.empty() ? 7 : ItemAt(part, {c % 2, z, y, x});
+// `stored`: decoded; nothing: absent.
+void ExpectChannelsOf(const Voxels& shown, const std::vector<std::optional<Voxels>>& stored) {
+  const Shape& shape = shown.shape();
+  for (std::uint64_t c = 0; c < shape[0]; ++c) {
+    for (std::uint64_t z = 0; z < shape[1]; ++z) {
+      for (std::uint64_t y = 0; y < shape[2]; ++y) {
+        for (std::uint64_t x = 0; x < shape[3]; ++x) {
+          const auto& part = stored[c / 2];
+          const int wanted = part ? ItemAt(*part, {c % 2, z, y, x}) : 7;
           ASSERT_EQ(ItemAt(shown, {c, z, y, x}), wanted);
         }
       }
@@ -256,16 +255,16 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
     ForEachCell(conversion, [&](const GridCell& cell) {
       const std::vector<GridCell> cells = conversion.StoredCells(cell);
       ASSERT_EQ(cells.size(), 2U);
-      std::vector<Voxels> voxels;
+      std::vector<std::optional<Voxels>> voxels;
       std::vector<std::optional<Bytes>> chunks;
       for (const GridCell& one : cells) {
         EXPECT_EQ(conversion.PresentedCell(one), cell);
-        voxels.push_back(RandomVoxels(stored, *stored_grid, one, random));
+        voxels.emplace_back(RandomVoxels(stored, *stored_grid, one, random));
         if (random() % 3 == 0) {
-          voxels.back().bytes.clear();
+          voxels.back().reset();
           chunks.emplace_back();
         } else {
-          chunks.emplace_back(*stored.codec->Encode(voxels.back()));
+          chunks.emplace_back(*stored.codec->Encode(*voxels.back()));
         }
       }
       const auto joined = conversion.Join(PartsOf(chunks), cell);
@@ -300,7 +299,7 @@ TEST(ChunkConversionTest, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
     ASSERT_TRUE(presented) << presented.error().message;
     const auto decoded =
         shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.presented_grid(), cell));
-    ASSERT_TRUE(decoded && decoded->shape[0] == 1);
+    ASSERT_TRUE(decoded && decoded->shape()[0] == 1);
     ExpectChannelsOf(*decoded, {voxels});
     const auto restored = conversion.Restore(*presented, cell);
     ASSERT_TRUE(restored && restored->size() == 1);

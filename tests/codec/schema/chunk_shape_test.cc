@@ -11,9 +11,9 @@
 namespace unshard {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using SignedShape = std::vector<std::int64_t>;
 
-Extents Bounded(const Shape& shape) { return {shape.begin(), shape.end()}; }
+Extents Bounded(const SignedShape& shape) { return {shape.begin(), shape.end()}; }
 
 ChunkLayout Layout(const std::string& json) {
   const auto document = ParseJson(json);
@@ -24,52 +24,54 @@ ChunkLayout Layout(const std::string& json) {
 }
 
 // The read chunk for the constraints `json` on it.
-Shape Chosen(const Shape& domain, const std::string& json) {
+SignedShape Chosen(const SignedShape& domain, const std::string& json) {
   const ChunkLayout layout = Layout("{\"read_chunk\":" + json + "}");
   const auto shape = ChooseChunkShape(layout.read_chunk, Bounded(domain));
   EXPECT_TRUE(shape) << shape.error().message;
-  return shape.value_or(Shape());
+  return shape.value_or(SignedShape());
 }
 
 TEST(ChunkShape, ElementsAreSpreadOverTheDimensions) {
-  EXPECT_EQ(Chosen({2000, 2000, 2000}, R"({"elements": 1000})"), (Shape{10, 10, 10}));
-  EXPECT_EQ(Chosen({2000, 2000, 1}, R"({"elements": 1000})"), (Shape{31, 31, 1}));
-  EXPECT_EQ(Chosen({100, 200, 30}, "{}"), (Shape{100, 200, 30}));
-  EXPECT_EQ(Chosen({1000, 1000, 1000, 1}, R"({"elements": 884736})"), (Shape{96, 96, 96, 1}));
+  EXPECT_EQ(Chosen({2000, 2000, 2000}, R"({"elements": 1000})"), (SignedShape{10, 10, 10}));
+  EXPECT_EQ(Chosen({2000, 2000, 1}, R"({"elements": 1000})"), (SignedShape{31, 31, 1}));
+  EXPECT_EQ(Chosen({100, 200, 30}, "{}"), (SignedShape{100, 200, 30}));
+  EXPECT_EQ(Chosen({1000, 1000, 1000, 1}, R"({"elements": 884736})"), (SignedShape{96, 96, 96, 1}));
 }
 
 TEST(ChunkShape, WithoutBoundsThereAreAboutAMillionElements) {
   const Extents unbounded(3);
-  EXPECT_EQ(*ChooseChunkShape({}, unbounded), (Shape{101, 101, 101}));
+  EXPECT_EQ(*ChooseChunkShape({}, unbounded), (SignedShape{101, 101, 101}));
 }
 
 TEST(ChunkShape, AspectRatiosStretchIt) {
-  EXPECT_EQ(Chosen({2000, 2000, 2000}, R"({"aspect_ratio": [3, 2, 1]})"), (Shape{167, 111, 55}));
-  EXPECT_EQ(Chosen({2000, 2000, 1}, R"({"aspect_ratio": [3, 2, 1]})"), (Shape{1254, 836, 1}));
+  EXPECT_EQ(Chosen({2000, 2000, 2000}, R"({"aspect_ratio": [3, 2, 1]})"),
+            (SignedShape{167, 111, 55}));
+  EXPECT_EQ(Chosen({2000, 2000, 1}, R"({"aspect_ratio": [3, 2, 1]})"), (SignedShape{1254, 836, 1}));
   EXPECT_EQ(Chosen({2000, 2000, 2000}, R"({"aspect_ratio": [1, 1.5, 1.5], "elements": 486000})"),
-            (Shape{60, 90, 90}));
+            (SignedShape{60, 90, 90}));
 }
 
 TEST(ChunkShape, RatiosThatDoNotComeOutEvenAreBisectedAsTensorStoreDoes) {
-  EXPECT_EQ(Chosen({5, 22}, R"({"aspect_ratio": [1.5, 4], "elements": 9})"), (Shape{1, 5}));
-  EXPECT_EQ(Chosen({5, 22}, R"({"aspect_ratio": [4, 1.5], "elements": 5})"), (Shape{5, 1}));
+  EXPECT_EQ(Chosen({5, 22}, R"({"aspect_ratio": [1.5, 4], "elements": 9})"), (SignedShape{1, 5}));
+  EXPECT_EQ(Chosen({5, 22}, R"({"aspect_ratio": [4, 1.5], "elements": 5})"), (SignedShape{5, 1}));
   EXPECT_EQ(Chosen({413, 86, 1306, 188}, R"({"aspect_ratio": [1.5, 1, 0.5, 2]})"),
-            (Shape{43, 29, 14, 58}));
+            (SignedShape{43, 29, 14, 58}));
   EXPECT_EQ(Chosen({1000000000000, 1000000000000}, R"({"aspect_ratio": [3, 8], "elements": 54})"),
-            (Shape{4, 12}));
+            (SignedShape{4, 12}));
   EXPECT_EQ(Chosen({1873, 1832, 20, 3}, R"({"aspect_ratio": [1.5, 2, 1.5, 1.5]})"),
-            (Shape{114, 152, 20, 3}));
+            (SignedShape{114, 152, 20, 3}));
   EXPECT_EQ(Chosen({75, 2740, 2}, R"({"aspect_ratio": [3, 4, 3], "elements": 421})"),
-            (Shape{12, 17, 2}));
+            (SignedShape{12, 17, 2}));
 }
 
 TEST(ChunkShape, FixedExtentsCountTowardsTheElements) {
-  EXPECT_EQ(Chosen({1000, 2000, 3000, 2}, R"({"shape": [0, 0, 0, 2]})"), (Shape{80, 80, 80, 2}));
+  EXPECT_EQ(Chosen({1000, 2000, 3000, 2}, R"({"shape": [0, 0, 0, 2]})"),
+            (SignedShape{80, 80, 80, 2}));
 }
 
 TEST(ChunkShape, TheWholeExtentNeedsABound) {
   const ChunkLayout layout = Layout(R"({"read_chunk": {"shape": [-1]}})");
-  EXPECT_EQ(*ChooseChunkShape(layout.read_chunk, Bounded({17})), (Shape{17}));
+  EXPECT_EQ(*ChooseChunkShape(layout.read_chunk, Bounded({17})), (SignedShape{17}));
   const auto refused = ChooseChunkShape(layout.read_chunk, Extents(1));
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("dimension 0 asks for chunks of the whole extent"),
@@ -81,7 +83,7 @@ TEST(ChunkShape, ARatioThatUnderflowsIsAccepted) {
 }
 
 // Both shapes for the constraints of a layout, where both are chosen.
-ChunkShapes Both(const Shape& domain, const std::string& json) {
+ChunkShapes Both(const SignedShape& domain, const std::string& json) {
   const ChunkLayout layout = Layout(json);
   const auto shapes = ChooseChunkShapes(layout.read_chunk, layout.write_chunk, Bounded(domain));
   EXPECT_TRUE(shapes) << shapes.error().message;
@@ -89,45 +91,46 @@ ChunkShapes Both(const Shape& domain, const std::string& json) {
 }
 
 TEST(ChunkShapes, ASoftShapeIsFittedToAHardOne) {
-  const Shape domain = {1000, 1000, 1000, 1000};
+  const SignedShape domain = {1000, 1000, 1000, 1000};
   const ChunkShapes shapes = Both(domain, R"({
     "read_chunk": {"shape": [0, 0, 20, 8], "shape_soft_constraint": [5, 11, 0, 0]},
     "write_chunk": {"shape": [0, 30, 0, 16], "shape_soft_constraint": [6, 0, 41, 0]}})");
-  EXPECT_EQ(shapes.read, (Shape{6, 10, 20, 8}));
-  EXPECT_EQ(shapes.write, (Shape{6, 30, 40, 16}));
+  EXPECT_EQ(shapes.read, (SignedShape{6, 10, 20, 8}));
+  EXPECT_EQ(shapes.write, (SignedShape{6, 30, 40, 16}));
 }
 
 TEST(ChunkShapes, WriteChunksAreMultiplesOfReadChunks) {
   EXPECT_EQ(
       Both({1000, 1000}, R"({"read_chunk": {"shape": [5, 7]}, "write_chunk": {"elements": 100}})")
           .write,
-      (Shape{10, 7}));
+      (SignedShape{10, 7}));
   EXPECT_EQ(
       Both({1000, 1000}, R"({"write_chunk": {"shape": [10, 14]}, "read_chunk": {"elements": 36}})")
           .read,
-      (Shape{5, 7}));
+      (SignedShape{5, 7}));
   EXPECT_EQ(Both({1000, 1000, 1000}, R"({"read_chunk": {"shape": [30, 40, 50]},
                  "write_chunk": {"shape_soft_constraint": [200, 300, 400]}})")
                 .write,
-            (Shape{210, 280, 400}));
+            (SignedShape{210, 280, 400}));
   EXPECT_EQ(Both({1000, 1000, 1000, 1}, R"({"read_chunk": {"shape": [30, 40, 50, 0]},
                  "write_chunk": {"elements": 480000}})")
                 .write,
-            (Shape{60, 80, 50, 1}));
+            (SignedShape{60, 80, 50, 1}));
   EXPECT_EQ(Both({1000, 1000, 1000, 1}, R"({"read_chunk": {"shape": [30, 40, 50, 0]},
                  "write_chunk": {"shape_soft_constraint": [0, 0, -1, 0]}})")
                 .write,
-            (Shape{30, 40, 1000, 1}));
+            (SignedShape{30, 40, 1000, 1}));
 }
 
 TEST(ChunkShapes, WriteConstraintsAloneMakeTwoLevels) {
-  const Shape domain = {1000, 1000, 10};
-  EXPECT_EQ(Both(domain, R"({"write_chunk": {"shape": [16, 16, 16]}})").read, (Shape{16, 16, 8}));
+  const SignedShape domain = {1000, 1000, 10};
+  EXPECT_EQ(Both(domain, R"({"write_chunk": {"shape": [16, 16, 16]}})").read,
+            (SignedShape{16, 16, 8}));
   EXPECT_EQ(Both(domain, R"({"write_chunk": {"shape": [200, 200, 200]}})").read,
-            (Shape{200, 200, 10}));
+            (SignedShape{200, 200, 10}));
   const ChunkShapes wide = Both(domain, R"({"write_chunk": {"elements": 8000000}})");
-  EXPECT_EQ(wide.read, (Shape{323, 323, 10}));
-  EXPECT_EQ(wide.write, (Shape{646, 646, 10}));
+  EXPECT_EQ(wide.read, (SignedShape{323, 323, 10}));
+  EXPECT_EQ(wide.write, (SignedShape{646, 646, 10}));
 }
 
 TEST(ChunkShapes, TwoHardExtentsThatDoNotFitAreRefused) {

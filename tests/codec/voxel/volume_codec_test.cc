@@ -18,8 +18,6 @@
 namespace unshard {
 namespace {
 
-using Shape = std::vector<std::uint64_t>;
-
 // Chunks of 8 × 8 × 4 voxels that other programs encoded: TensorStore the JPEG, PNG and
 // compressed_segmentation, CloudVolume, imagecodecs and Pillow the other images, the package
 // compresso the compresso.
@@ -75,7 +73,7 @@ ByteVector LabelsOf(std::uint64_t channels, std::uint32_t size) {
 ByteVector Decode(const VolumeEncoding& volume, const ByteVector& encoded) {
   const auto voxels = Codec(volume)->Decode(encoded, Shape{volume.channels, 4, 8, 8});
   EXPECT_TRUE(voxels) << voxels.error().message;
-  return voxels ? voxels->bytes : ByteVector();
+  return voxels ? Voxels(*voxels).TakeBytes() : ByteVector();
 }
 
 std::string Refusal(const VolumeEncoding& volume, const ByteVector& encoded,
@@ -87,9 +85,12 @@ std::string Refusal(const VolumeEncoding& volume, const ByteVector& encoded,
   return voxels.error().message;
 }
 
+Voxels ChunkOf(const VolumeEncoding& volume, ByteVector bytes) {
+  return Voxels::Make(volume.type, {volume.channels, 4, 8, 8}, std::move(bytes)).value();
+}
+
 ByteVector Encode(const VolumeEncoding& volume, ByteVector bytes) {
-  const auto encoded =
-      Codec(volume)->Encode({volume.type, {volume.channels, 4, 8, 8}, std::move(bytes)});
+  const auto encoded = Codec(volume)->Encode(ChunkOf(volume, std::move(bytes)));
   EXPECT_TRUE(encoded) << encoded.error().message;
   return encoded ? *encoded : ByteVector();
 }
@@ -221,7 +222,7 @@ TEST(VolumeCodec, Compressos) {
       EXPECT_EQ(Decode(volume, EncodedVolume(name)), LabelsOf(1, size)) << name;
     }
     EXPECT_EQ(Codec(volume)->CanEncode().error().code, ErrorCode::kNotSupported);
-    EXPECT_EQ(Codec(volume)->Encode({type, {1, 4, 8, 8}, LabelsOf(1, size)}).error().message,
+    EXPECT_EQ(Codec(volume)->Encode(ChunkOf(volume, LabelsOf(1, size))).error().message,
               "chunks of encoding \"compresso\" can only be read");
   }
   const VolumeEncoding noise = Volume("compresso", kUint16, 1);
@@ -351,12 +352,14 @@ TEST(VolumeCodec, VolumesThatAnEncodingDoesNotHaveAreRefused) {
 
 TEST(VolumeCodec, VoxelsThatAreNoChunkOfTheVolumeAreRefused) {
   const auto codec = Codec(Volume("png", kUint8, 3));
-  const auto code = [&](Voxels voxels) { return codec->Encode(voxels).error().code; };
-  EXPECT_EQ(code({kUint16, {3, 4, 8, 8}, ImageOf(3, 2)}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({kUint8, {1, 4, 8, 8}, ImageOf(1, 1)}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({kUint8, {3, 4, 8, 8}, ImageOf(1, 1)}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({kUint8, {3, 0, 8, 8}, {}}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({kUint8, {4, 8, 8}, ImageOf(1, 1)}), ErrorCode::kInvalidArgument);
+  const auto code = [&](const DataType& type, Shape shape) {
+    const ByteVector item(type.size, 7);
+    return codec->Encode(Voxels::Filled(type, std::move(shape), item).value()).error().code;
+  };
+  EXPECT_EQ(code(kUint16, {3, 4, 8, 8}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(kUint8, {1, 4, 8, 8}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(kUint8, {3, 0, 8, 8}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(kUint8, {4, 8, 8}), ErrorCode::kInvalidArgument);
   const std::uint64_t huge = std::uint64_t{1} << 40;
   EXPECT_EQ(codec->Decode({}, Shape{3, huge, huge, huge}).error().code,
             ErrorCode::kResourceExhausted);

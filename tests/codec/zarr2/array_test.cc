@@ -37,10 +37,11 @@ TEST(Zarr2Array, IsReadAndWrittenUnchanged) {
 TEST(Zarr2Array, ChunksHaveOrderAndBytesOfTheDocument) {
   const auto array = ParseZarr2Array(WithMember(kArray, "compressor", "null"));
   ASSERT_TRUE(array) << array.error().message;
-  const Voxels voxels{array->data_type, {2, 3}, {1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}};
+  const Voxels voxels =
+      Voxels::Make(array->data_type, {2, 3}, {1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}).value();
   const ByteVector encoded{0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6};
   EXPECT_EQ(array->codec->Encode(voxels).value(), encoded);
-  EXPECT_EQ(array->codec->Decode(encoded, array->chunk_shape)->bytes, voxels.bytes);
+  EXPECT_EQ(array->codec->Decode(encoded, array->chunk_shape), voxels);
 }
 
 TEST(Zarr2Array, WithoutASeparatorItIsADotAndWithoutAFillValueThereIsNone) {

@@ -21,8 +21,6 @@
 namespace unshard {
 namespace {
 
-using Shape = std::vector<std::uint64_t>;
-
 // All pairs, of codecs that fit each other, and of codecs of which the second one is for the items
 // of the array.
 TEST(CodecPairs, EveryPairOfEveryTypeAndShapeKeepsItsPromises) {
@@ -93,7 +91,7 @@ DrawnShard DrawShard(Choices& choices) {
   for (const std::uint64_t extent : Transposed(shard.shape, shard.axes)) {
     shard.chunk_shape.push_back(extent / 2);
   }
-  shard.fill = DrawVoxels(choices, shard.type, {1}, choices.Below(3) == 0).bytes;
+  shard.fill = DrawVoxels(choices, shard.type, {1}, choices.Below(3) == 0).TakeBytes();
   const std::string shape = WriteJson(ExtentsJson(shard.shape), 0);
   shard.document =
       R"({"zarr_format": 3, "node_type": "array", "attributes": {}, "shape": )" + shape +
@@ -113,21 +111,18 @@ ChunkCodecPtr CodecOf(const std::string& array_codecs, const DataType& type, std
 }
 
 Voxels FillOf(const DrawnShard& shard) {
-  Voxels voxels{shard.type, shard.shape, {}};
-  voxels.bytes.resize(VoxelBytes(shard.type, shard.shape).value());
-  FillItems(voxels.bytes, shard.fill);
-  return voxels;
+  return Voxels::Filled(shard.type, shard.shape, shard.fill).value();
 }
 
 // The last inner chunk: what `from` has from half of each extent on.
 Voxels LastHalves(const Voxels& from) {
   Shape half;
   AxisMap axes;
-  for (const std::uint64_t extent : from.shape) {
+  for (const std::uint64_t extent : from.shape()) {
     half.push_back(extent / 2);
     axes.emplace_back(axes.size());
   }
-  Voxels to{from.type, half, ByteVector(VoxelBytes(from.type, half).value())};
+  Voxels to = Voxels::Filled(from.type(), half, ByteVector(from.type().size)).value();
   CopyBox(from, axes, {half, Shape(half.size(), 0), half}, to);
   return to;
 }
@@ -146,14 +141,15 @@ bool InnerChunksAreThoseOfTheShard(const DrawnShard& shard, Choices& choices) {
   const Voxels fill = FillOf(shard);
   const auto stored_fill = outer->Encode(fill);
   if (stored_fill) {
-    EXPECT_EQ(outer->Decode(*stored_fill, shard.shape)->bytes, fill.bytes);
+    EXPECT_EQ(outer->Decode(*stored_fill, shard.shape), fill);
   }
   const Voxels voxels = DrawVoxels(choices, shard.type, shard.shape, false);
   const auto items = outer->Encode(voxels);
   if (!items) return false;
-  const Voxels stored{shard.stored, Transposed(shard.shape, shard.axes), *items};
+  const auto stored = Voxels::Make(shard.stored, Transposed(shard.shape, shard.axes), *items);
+  if (!stored) return false;
   const ChunkCodecPtr inner = CodecOf(shard.inner, shard.stored, shard.shape.size());
-  const auto chunk = inner->Encode(LastHalves(stored));
+  const auto chunk = inner->Encode(LastHalves(*stored));
   if (!chunk) return false;
   const auto encoded = array->codec->Encode(LastHalves(voxels));
   if (!encoded) return false;
@@ -161,7 +157,7 @@ bool InnerChunksAreThoseOfTheShard(const DrawnShard& shard, Choices& choices) {
   const auto decoded = array->codec->Decode(*chunk, array->chunk_shape);
   EXPECT_TRUE(decoded) << decoded.error().message;
   if (decoded && !inner->is_lossy()) {
-    EXPECT_EQ(decoded->bytes, LastHalves(outer->Decode(*items, shard.shape).value()).bytes);
+    EXPECT_EQ(*decoded, LastHalves(outer->Decode(*items, shard.shape).value()));
   }
   return true;
 }
