@@ -201,7 +201,7 @@ ChunkCodecPtr MakeN5BlockCodec(ItemChain items,
 Result<ChunkCodecPtr> MakeN5ChunkCodec(const JsonCursor& compression, const DataType& type,
                                        std::vector<std::uint64_t> block_shape) {
   ItemChain chain;
-  chain.type = type;
+  chain.decoded.type = type;
   chain.big_endian = true;
   UNSHARD_ASSIGN_OR_RETURN(chain.bytes_steps, ParseN5Compression(compression, type.size));
   return MakeN5BlockCodec(std::move(chain), std::move(block_shape));

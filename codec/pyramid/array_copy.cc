@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/chain/transpose.h"
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
 #include "codec/json/meaning.h"
 #include "codec/n5/block.h"
 #include "codec/pyramid/missing_values.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {

@@ -4,11 +4,11 @@
 #include <array>
 #include <string_view>
 
+#include "codec/chain/transpose.h"
 #include "codec/compression/codec_chain.h"
 #include "codec/core/text.h"
 #include "codec/json/number.h"
 #include "codec/types/data_type.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/array/document.h"
+#include "codec/chain/transpose.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/precomputed/shard.h"
@@ -20,7 +21,6 @@
 #include "codec/schema/zarr3_codec_resolution.h"
 #include "codec/schema/zarr3_codecs.h"
 #include "codec/types/fill_value.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "codec/chain/transpose.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "codec/chain/transpose.h"
 #include "codec/schema/json_reading.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {

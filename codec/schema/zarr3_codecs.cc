@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "codec/chain/transpose.h"
 #include "codec/json/meaning.h"
 #include "codec/json/writer.h"
 #include "codec/schema/codec_options.h"
 #include "codec/schema/json_reading.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codec/voxel/transpose.h"
+#include "codec/chain/transpose.h"
 
 namespace unshard {
 

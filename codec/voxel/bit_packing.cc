@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "codec/voxel/number.h"
-
 namespace unshard {
 namespace {
 
@@ -15,6 +13,17 @@ Result<unsigned> ParseBit(const CodecOptions& options, const char* key, unsigned
   if (found.empty() || found.front().value().is_null()) return absent;
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bit, found.front().Unsigned(first, last));
   return static_cast<unsigned>(bit);
+}
+
+// Little-endian integers of `size` bytes, at most 8.
+std::uint64_t LoadBits(const std::uint8_t* at, std::uint32_t size) {
+  std::uint64_t bits = 0;
+  for (std::uint32_t i = size; i-- > 0;) bits = bits << 8 | at[i];
+  return bits;
+}
+
+void StoreBits(std::uint8_t* at, std::uint32_t size, std::uint64_t bits) {
+  for (std::uint32_t i = 0; i < size; ++i) at[i] = static_cast<std::uint8_t>(bits >> (8 * i));
 }
 
 // Bits, the lowest ones of a byte first.

@@ -1,31 +1,21 @@
 #include "codec/voxel/item_codec.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
+#include "codec/chain/transpose.h"
 #include "codec/core/byte_range.h"
 #include "codec/json/writer.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
 
-// Filters may change the size of items, and compressors add headers: the bytes between two steps
-// may exceed those of the voxels by this factor, and this many bytes.
+// Compressors add headers: the bytes between two of them may exceed those of the items by this
+// factor, and this many bytes.
 constexpr std::uint64_t kMostGrowth = 16;
 constexpr std::uint64_t kSlack = std::uint64_t{64} << 10;
-
-// The items at one place of a chain.
-struct Items {
-  DataType type;
-  std::uint64_t count;
-
-  [[nodiscard]] std::uint64_t bytes() const { return count * type.size; }
-  void Encode(const Filter& filter) {
-    if (filter.packs_bits) count = PackedBitsSize(bytes());
-    if (filter.stored) type = filter.stored->type;
-  }
-};
 
 std::string OrderText(const std::vector<std::size_t>& order) {
   std::string text;
@@ -38,16 +28,15 @@ ChunkEncoding DescribeChain(const ItemChain& chain, bool big_endian) {
   encoding.big_endian = big_endian;
   std::vector<std::size_t> order;
   for (const ArrayStep& step : chain.array_steps) {
-    if (step.filter) {
-      if (!IsIdentity(order)) encoding.items += ", transpose" + OrderText(order);
-      order.clear();
-      encoding.items += ", " + step.filter->codec->name();
-      if (!step.filter_configuration.is_null()) {
-        encoding.items += " " + WriteJson(step.filter_configuration, 0);
-      }
-    } else {
-      order = order.empty() ? step.order : Transposed(order, step.order);
+    const Dependence dependence = step.codec->dependence();
+    if (const auto* const permutes = std::get_if<Permutes>(&dependence)) {
+      order = order.empty() ? permutes->order : Transposed(order, permutes->order);
+      continue;
     }
+    if (encoding.items == "raw" && chain.decoded.big_endian) encoding.items += ", big-endian";
+    if (!IsIdentity(order)) encoding.items += ", transpose" + OrderText(order);
+    order.clear();
+    encoding.items += ", " + step.key;
   }
   if (chain.packing) encoding.items += ", packbits " + WriteJson(chain.packing_configuration, 0);
   if (!IsIdentity(order)) encoding.order = std::move(order);
@@ -59,15 +48,17 @@ ChunkEncoding DescribeChain(const ItemChain& chain, bool big_endian) {
 
 class ItemCodec final : public ChunkCodec {
  public:
-  explicit ItemCodec(ItemChain chain) : chain_(std::move(chain)) {
-    ordered_size_ = ItemsAfter(chain_.array_steps.size(), 0).type.ordered_size();
-    swaps_ = chain_.big_endian && ordered_size_ > 1;
+  explicit ItemCodec(ItemChain chain) : chain_(std::move(chain)), stored_(chain_.encoded()) {
+    swaps_ = chain_.big_endian != stored_.big_endian && stored_.type.ordered_size() > 1;
     encoding_ = DescribeChain(chain_, swaps_);
   }
 
-  [[nodiscard]] const DataType& type() const override { return chain_.type; }
+  [[nodiscard]] const DataType& type() const override { return chain_.decoded.type; }
   [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
-  [[nodiscard]] bool is_lossy() const override { return chain_.is_lossy; }
+  [[nodiscard]] bool is_lossy() const override {
+    return (chain_.packing && chain_.packing->is_lossy()) ||
+           AnyArrayCodec([](const auto& codec) { return !codec.is_lossless(); });
+  }
 
   [[nodiscard]] Status CanDecode() const override {
     for (const BytesStep& step : chain_.bytes_steps) {
@@ -78,7 +69,7 @@ class ItemCodec final : public ChunkCodec {
 
   [[nodiscard]] Status CanEncode() const override {
     for (const ArrayStep& step : chain_.array_steps) {
-      if (step.filter) UNSHARD_RETURN_IF_ERROR(step.filter->codec->CanEncode());
+      UNSHARD_RETURN_IF_ERROR(step.codec->CanEncode());
     }
     for (const BytesStep& step : chain_.bytes_steps) {
       UNSHARD_RETURN_IF_ERROR(step.codec->CanEncode());
@@ -86,10 +77,11 @@ class ItemCodec final : public ChunkCodec {
     return {};
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> EncodedSize(
-      std::span<const std::uint64_t> shape) const override {
-    const auto items = VoxelBytes(chain_.type, shape);
-    std::optional<std::uint64_t> size = items ? std::optional(StoredSize(*items)) : std::nullopt;
+  [[nodiscard]] std::optional<std::uint64_t> EncodedSize(ShapeSpan shape) const override {
+    const auto shapes = ShapesOf(shape);
+    if (!shapes) return std::nullopt;
+    const auto items = StoredSize(shapes->back());
+    std::optional<std::uint64_t> size = items ? std::optional(*items) : std::nullopt;
     for (const BytesStep& step : chain_.bytes_steps) {
       const auto overhead = step.codec->fixed_overhead();
       size = size && overhead ? CheckedAdd(*size, *overhead) : std::nullopt;
@@ -97,53 +89,85 @@ class ItemCodec final : public ChunkCodec {
     return size;
   }
 
-  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
-                                      std::span<const std::uint64_t> shape) const override {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(chain_.type, shape));
-    UNSHARD_RETURN_IF_ERROR(CheckRank(shape.size()));
-    const std::uint64_t stored_size = StoredSize(size);
-    UNSHARD_ASSIGN_OR_RETURN(ByteVector items, DecodeSteps(encoded, stored_size));
-    UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), stored_size));
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const override {
+    UNSHARD_RETURN_IF_ERROR(VoxelBytes(type(), shape));
+    UNSHARD_ASSIGN_OR_RETURN(std::vector<Shape> shapes, ShapesOf(shape));
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, StoredSize(shapes.back()));
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, DecodeSteps(encoded, size));
+    UNSHARD_RETURN_IF_ERROR(ExpectSize(bytes.size(), size));
     if (chain_.packing) {
-      const Items packed = ItemsAfter(chain_.array_steps.size(), size);
-      UNSHARD_ASSIGN_OR_RETURN(items, chain_.packing->Unpack(items, packed.count));
+      UNSHARD_ASSIGN_OR_RETURN(
+          bytes, chain_.packing->Unpack(bytes, CheckedProduct(shapes.back()).value_or(0)));
     }
-    if (swaps_) ReverseBytes(items, ordered_size_);
-    return DecodeArray(std::move(items), shape, size);
+    if (swaps_) ReverseBytes(bytes, stored_.type.ordered_size());
+    UNSHARD_ASSIGN_OR_RETURN(
+        Voxels voxels, Voxels::Make(stored_.type, std::move(shapes.back()), std::move(bytes)));
+    for (std::size_t i = chain_.array_steps.size(); i-- > 0;) {
+      UNSHARD_ASSIGN_OR_RETURN(voxels,
+                               chain_.array_steps[i].codec->Decode(std::move(voxels), shapes[i]));
+      UNSHARD_RETURN_IF_ERROR(ExpectDeclared(voxels, i, shapes[i]));
+    }
+    return voxels;
   }
 
   [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
-    UNSHARD_RETURN_IF_ERROR(RefuseOtherType(voxels, chain_.type));
-    UNSHARD_RETURN_IF_ERROR(CheckRank(voxels.shape().size()));
+    UNSHARD_RETURN_IF_ERROR(RefuseOtherType(voxels, type()));
     UNSHARD_RETURN_IF_ERROR(CanEncode());
-    const Shape shape = voxels.shape();
-    UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, EncodeArray(std::move(voxels)));
+    UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(voxels.shape()));
+    for (std::size_t i = 0; i < chain_.array_steps.size(); ++i) {
+      UNSHARD_ASSIGN_OR_RETURN(voxels, chain_.array_steps[i].codec->Encode(std::move(voxels)));
+      UNSHARD_RETURN_IF_ERROR(ExpectDeclared(voxels, i + 1, shapes[i + 1]));
+    }
+    ByteVector bytes = std::move(voxels).TakeBytes();
+    if (swaps_) ReverseBytes(bytes, stored_.type.ordered_size());
     if (chain_.packing) bytes = chain_.packing->Pack(bytes);
-    if (swaps_) ReverseBytes(bytes, ordered_size_);
     for (const BytesStep& step : chain_.bytes_steps) {
       UNSHARD_ASSIGN_OR_RETURN(bytes, step.codec->Encode(bytes));
     }
-    if (chain_.may_refuse_stored) UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, shape));
+    if (AnyArrayCodec([](const auto& codec) { return codec.may_refuse_encoded(); })) {
+      UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, shapes.front()));
+    }
     return bytes;
   }
 
  private:
-  // The items after the first `steps` array-to-array codecs, of `size` bytes of voxels.
-  [[nodiscard]] Items ItemsAfter(std::size_t steps, std::uint64_t size) const {
-    Items items{chain_.type, size / chain_.type.size};
-    for (std::size_t i = 0; i < steps; ++i) {
-      if (chain_.array_steps[i].filter) items.Encode(*chain_.array_steps[i].filter);
+  template <class Test>
+  [[nodiscard]] bool AnyArrayCodec(const Test& test) const {
+    return std::any_of(chain_.array_steps.begin(), chain_.array_steps.end(),
+                       [&](const ArrayStep& step) { return test(*step.codec); });
+  }
+
+  // The shape of a chunk before each array codec, and after the last one.
+  [[nodiscard]] Result<std::vector<Shape>> ShapesOf(ShapeSpan shape) const {
+    std::vector<Shape> shapes;
+    shapes.reserve(chain_.array_steps.size() + 1);
+    shapes.emplace_back(shape.begin(), shape.end());
+    for (const ArrayStep& step : chain_.array_steps) {
+      UNSHARD_ASSIGN_OR_RETURN(Shape next, step.codec->EncodedShape(shapes.back()));
+      shapes.push_back(std::move(next));
     }
-    return items;
+    return shapes;
   }
 
-  // The size of the items before the bytes-to-bytes codecs, of `size` bytes of voxels.
-  [[nodiscard]] std::uint64_t StoredSize(std::uint64_t size) const {
-    const Items items = ItemsAfter(chain_.array_steps.size(), size);
-    return chain_.packing ? chain_.packing->PackedSize(items.count) : items.bytes();
+  // The bytes before the bytes-to-bytes codecs, of a chunk that array codecs give this shape.
+  [[nodiscard]] Result<std::uint64_t> StoredSize(const Shape& shape) const {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bytes, VoxelBytes(stored_.type, shape));
+    return chain_.packing ? chain_.packing->PackedSize(bytes / stored_.type.size) : bytes;
   }
 
-  [[nodiscard]] Status ProveDecoding(ByteSpan encoded, std::span<const std::uint64_t> shape) const {
+  // That the first `count` array codecs give, or take, voxels of the type and the shape that they
+  // have declared.
+  [[nodiscard]] Status ExpectDeclared(const Voxels& voxels, std::size_t count,
+                                      const Shape& shape) const {
+    const DataType& declared =
+        count == 0 ? type() : chain_.array_steps[count - 1].codec->encoded().type;
+    if (voxels.type() == declared && voxels.shape() == shape) return {};
+    return Fail(ErrorCode::kInternal, "expected items of " + DataTypeName(declared) + " after " +
+                                          std::to_string(count) + " codecs, found " +
+                                          DataTypeName(voxels.type()) + " or another shape");
+  }
+
+  [[nodiscard]] Status ProveDecoding(ByteSpan encoded, ShapeSpan shape) const {
     const auto decoded = Decode(encoded, shape);
     if (decoded) return {};
     return Fail(ErrorCode::kInvalidArgument,
@@ -156,16 +180,6 @@ class ItemCodec final : public ChunkCodec {
     return Fail(ErrorCode::kDataLoss, "expected a chunk that decodes to " +
                                           std::to_string(expected) + " bytes, found " +
                                           std::to_string(found));
-  }
-
-  [[nodiscard]] Status CheckRank(std::size_t rank) const {
-    for (const ArrayStep& step : chain_.array_steps) {
-      if (step.filter || step.order.size() == rank) continue;
-      return Fail(ErrorCode::kInvalidArgument, "expected a chunk of " +
-                                                   std::to_string(step.order.size()) +
-                                                   " dimensions, found " + std::to_string(rank));
-    }
-    return {};
   }
 
   // Decodes the bytes-to-bytes codecs, to `size` bytes.
@@ -186,64 +200,9 @@ class ItemCodec final : public ChunkCodec {
     return bytes;
   }
 
-  // The shapes before the array-to-array codecs, and after the last one. Items that are packed bits
-  // are one row of bytes.
-  [[nodiscard]] std::vector<Shape> ShapesOf(ShapeSpan shape, std::uint64_t size) const {
-    std::vector<Shape> shapes{{shape.begin(), shape.end()}};
-    for (const ArrayStep& step : chain_.array_steps) {
-      const Shape& last = shapes.back();
-      if (!step.filter) {
-        shapes.push_back(Transposed(last, step.order));
-      } else if (step.filter->packs_bits) {
-        shapes.push_back({ItemsAfter(shapes.size(), size).count});
-      } else {
-        shapes.push_back(last);
-      }
-    }
-    return shapes;
-  }
-
-  [[nodiscard]] Result<ByteVector> EncodeArray(Voxels voxels) const {
-    const std::uint64_t size = voxels.bytes().size();
-    const std::vector<Shape> shapes = ShapesOf(voxels.shape(), size);
-    for (std::size_t i = 0; i < chain_.array_steps.size(); ++i) {
-      const ArrayStep& step = chain_.array_steps[i];
-      if (step.filter) {
-        UNSHARD_ASSIGN_OR_RETURN(ByteVector items, step.filter->codec->Encode(voxels.bytes()));
-        UNSHARD_ASSIGN_OR_RETURN(
-            voxels, Voxels::Make(ItemsAfter(i + 1, size).type, shapes[i + 1], std::move(items)));
-      } else {
-        UNSHARD_ASSIGN_OR_RETURN(voxels, Transpose(voxels, step.order));
-      }
-    }
-    return std::move(voxels).TakeBytes();
-  }
-
-  // `items`: what the array-to-array codecs have made of `size` bytes of voxels.
-  [[nodiscard]] Result<Voxels> DecodeArray(ByteVector items, ShapeSpan shape,
-                                           std::uint64_t size) const {
-    const std::size_t steps = chain_.array_steps.size();
-    const std::vector<Shape> shapes = ShapesOf(shape, size);
-    UNSHARD_ASSIGN_OR_RETURN(
-        Voxels voxels, Voxels::Make(ItemsAfter(steps, size).type, shapes[steps], std::move(items)));
-    for (std::size_t i = steps; i-- > 0;) {
-      const ArrayStep& step = chain_.array_steps[i];
-      const Items decoded = ItemsAfter(i, size);
-      if (step.filter) {
-        UNSHARD_ASSIGN_OR_RETURN(ByteVector plain,
-                                 step.filter->codec->Decode(voxels.bytes(), decoded.bytes()));
-        UNSHARD_RETURN_IF_ERROR(ExpectSize(plain.size(), decoded.bytes()));
-        UNSHARD_ASSIGN_OR_RETURN(voxels, Voxels::Make(decoded.type, shapes[i], std::move(plain)));
-      } else {
-        UNSHARD_ASSIGN_OR_RETURN(voxels, Transpose(voxels, InverseOrder(step.order)));
-      }
-    }
-    return voxels;
-  }
-
-  ItemChain chain_;
-  bool swaps_ = false;
-  std::uint32_t ordered_size_ = 1;  // of the items after the array-to-array codecs
+  const ItemChain chain_;
+  const ArrayRepresentation stored_;  // what the array codecs give
+  bool swaps_ = false;                // whether items are stored big-endian
   ChunkEncoding encoding_;
 };
 

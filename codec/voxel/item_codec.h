@@ -3,23 +3,20 @@
 // volumes, the payload of N5 blocks. Pure; thread-safe.
 #pragma once
 
-#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "codec/chain/codec.h"
 #include "codec/compression/bytes_codec.h"
 #include "codec/voxel/bit_packing.h"
 #include "codec/voxel/chunk_codec.h"
-#include "codec/voxel/filter.h"
 
 namespace unshard {
 
-// An array-to-array codec.
 struct ArrayStep {
-  std::vector<std::size_t> order;  // transpose: dimension i becomes axis order[i]
-  // Or a filter of items in C order.
-  std::optional<Filter> filter = std::nullopt;
-  JsonValue filter_configuration = {};  // for ChunkEncoding
+  ArrayCodecPtr codec;
+  std::string key = "";  // for ChunkEncoding: name and configuration; not of a transpose
 };
 
 // A bytes-to-bytes codec.
@@ -28,18 +25,20 @@ struct BytesStep {
   JsonValue configuration;  // for ChunkEncoding
 };
 
-// A codec chain. A filter takes items of the size that the steps before it give. After a filter
-// that packs bits come none but filters.
+// A codec chain. Each array-to-array codec is bound to what the one before it gives.
 struct ItemChain {
-  DataType type;
+  ArrayRepresentation decoded;         // the items of the array; the rank only for `array_steps`
   std::vector<ArrayStep> array_steps;  // in the order of encoding, as all lists here
-  bool big_endian = false;
-  // Set: the little-endian items after `array_steps` are stored as these packed bits.
+  bool big_endian = false;             // whether items are stored in the other byte order
+  // Set: the items after `array_steps` are stored as these packed bits.
   std::optional<BitPacking> packing = std::nullopt;
   JsonValue packing_configuration = {};  // for ChunkEncoding
   std::vector<BytesStep> bytes_steps;
-  bool is_lossy = false;
-  bool may_refuse_stored = false;  // whether chunks that are encoded are decoded as a proof
+
+  // What `array_steps` give.
+  [[nodiscard]] const ArrayRepresentation& encoded() const {
+    return array_steps.empty() ? decoded : array_steps.back().codec->encoded();
+  }
 };
 
 // The codec of such a chain, for chunks of any shape. Never null.

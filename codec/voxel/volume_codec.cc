@@ -16,7 +16,7 @@ namespace {
 
 Result<ChunkCodecPtr> MakeRaw(const VolumeEncoding& volume) {
   ItemChain chain;
-  chain.type = volume.type;
+  chain.decoded.type = volume.type;
   return MakeItemCodec(std::move(chain));
 }
 

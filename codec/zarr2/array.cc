@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/chain/definition.h"
+#include "codec/chain/transpose.h"
+#include "codec/codecs/transpose.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
-#include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -54,70 +55,73 @@ JsonValue ConfigurationOf(const JsonCursor& codec, std::uint32_t item_size) {
 // Takes the filters and the compressor in the order of encoding.
 class ChainBuilder {
  public:
-  explicit ChainBuilder(const NumpyType& type) : items_(type) {
-    chain_.type = type.type;
-    chain_.big_endian = type.big_endian;
+  ChainBuilder(const NumpyType& type, std::size_t rank) {
+    chain_.decoded = {type.type, rank, type.big_endian};
   }
 
-  Status TakeOrder(const JsonCursor& order, std::size_t rank) {
+  Status TakeOrder(const JsonCursor& order) {
     UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
-    if (letter == 'C') return {};
-    chain_.array_steps.emplace_back().order = ReversedOrder(rank);
+    const ArrayRepresentation& items = chain_.decoded;
+    if (letter == 'F') {
+      chain_.array_steps.push_back({MakeTransposeCodec(ReversedOrder(items.rank), items)});
+    }
     return {};
   }
 
   Status TakeCodec(const JsonCursor& codec) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id_cursor, codec.Member("id"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string id, id_cursor.String());
-    JsonValue configuration = ConfigurationOf(codec, items_.type.size);
+    JsonValue configuration = ConfigurationOf(codec, chain_.encoded().type.size);
     const std::string name = "numcodecs." + id;
     UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(name, &configuration, codec.path()));
-    const std::string codec_at = id_cursor.path() + ": the codec \"" + id + "\" ";
-    if (!made) {
-      UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeFilter(id, name, &configuration, codec.path(),
-                                                       has_items_ ? items_ : NumpyType{kUint8}));
-      if (!filter) {
-        return Fail(ErrorCode::kNotSupported,
-                    codec_at + "is not supported, so voxels cannot be decoded");
-      }
-      UNSHARD_RETURN_IF_ERROR(TakeFilter(*filter, codec_at));
-      made = std::move(filter->codec);
-    } else if (id != "shuffle") {
-      has_items_ = false;
+    if (made) {
+      chain_.bytes_steps.push_back({std::move(made), std::move(configuration)});
+      return {};
     }
-    chain_.bytes_steps.push_back({std::move(made), std::move(configuration)});
-    return {};
+    const ArrayCodecDefinition* const definition = FindArrayCodec(name);
+    const std::string at = id_cursor.path() + ": the codec \"" + id + "\"";
+    if (definition == nullptr) {
+      return Fail(ErrorCode::kNotSupported, at + " is not supported, so voxels cannot be decoded");
+    }
+    return TakeFilter(
+        *definition,
+        {name, at, CodecOptions(&configuration, codec.path()), codec.path(), !needs_exact_items_},
+        configuration);
   }
 
   ChunkCodecPtr Finish() && { return MakeItemCodec(std::move(chain_)); }
 
  private:
-  // As in numcodecs, a filter may take the bytes of items for items of another type. Decoding is
-  // bounded (item_codec.cc), so that of filters each of which makes more of them few are taken.
-  Status TakeFilter(const Filter& filter, const std::string& codec_at) {
-    const std::uint32_t plain_size = filter.plain ? filter.plain->type.size : items_.type.size;
-    if (!has_items_ && (plain_size > 1 || filter.is_lossy)) {
-      return Fail(ErrorCode::kNotSupported,
-                  codec_at + "works on numbers, but the codec before it produces untyped bytes");
+  // As in numcodecs, a filter may take the bytes of items for items of another size. Of those that
+  // make more of them few are taken, as what is decoded is bounded only by the size of the chunk.
+  Status TakeFilter(const ArrayCodecDefinition& definition, const ArrayCodecSpec& spec,
+                    const JsonValue& configuration) {
+    constexpr const char* kUntyped =
+        " works on numbers, but the codec before it produces untyped bytes";
+    if (!chain_.bytes_steps.empty()) return Fail(ErrorCode::kNotSupported, spec.at + kUntyped);
+    const std::uint32_t size = chain_.encoded().type.size;
+    UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, definition.bind(spec, chain_.encoded()));
+    if (needs_exact_items_ && !bound->is_lossless()) {
+      return Fail(ErrorCode::kNotSupported, spec.at + kUntyped);
     }
-    if (filter.packs_bits) has_items_ = false;
-    if (filter.stored) {
-      growth_ *= static_cast<double>(filter.stored->type.size) / plain_size;
-      items_ = *filter.stored;
+    needs_exact_items_ |= bound->needs_exact_items();
+    constexpr std::uint64_t kSome = 4096;
+    const auto shape = bound->EncodedShape(Shape{kSome});
+    if (shape && shape->size() == 1) {
+      growth_ *= static_cast<double>(shape->front() * bound->encoded().type.size) /
+                 static_cast<double>(kSome * size);
     }
     if (growth_ > 8) {
       return Fail(ErrorCode::kNotSupported,
-                  codec_at + "and those before it make the chunk more than 8 times as large");
+                  spec.at + " and those before it make the chunk more than 8 times as large");
     }
-    chain_.is_lossy |= filter.is_lossy;
-    chain_.may_refuse_stored |= filter.may_refuse_stored;
+    chain_.array_steps.push_back({std::move(bound), spec.name + " " + WriteJson(configuration, 0)});
     return {};
   }
 
-  NumpyType items_;        // after the filters so far
-  bool has_items_ = true;  // whether the codecs so far give whole items
-  double growth_ = 1;      // of the bytes of a chunk by the filters so far
   ItemChain chain_;
+  bool needs_exact_items_ = false;
+  double growth_ = 1;  // of the bytes of a chunk by the filters so far
 };
 
 class ArrayParser {
@@ -195,9 +199,9 @@ Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, members.Member("dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
-  ChainBuilder builder(type);
+  ChainBuilder builder(type, rank);
   UNSHARD_ASSIGN_OR_RETURN(const auto order, members.OptionalMember("order"));
-  if (!order.empty()) UNSHARD_RETURN_IF_ERROR(builder.TakeOrder(order.front(), rank));
+  if (!order.empty()) UNSHARD_RETURN_IF_ERROR(builder.TakeOrder(order.front()));
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, members.OptionalMember("filters"));
   if (!filters.empty()) {
     constexpr std::size_t kMostFilters = 64;

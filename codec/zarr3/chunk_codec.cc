@@ -1,12 +1,13 @@
 #include "codec/zarr3/chunk_codec.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "codec/chain/definition.h"
+#include "codec/codecs/transpose.h"
 #include "codec/compression/codec_chain.h"
-#include "codec/voxel/filter.h"
+#include "codec/json/writer.h"
 #include "codec/voxel/item_codec.h"
 #include "codec/zarr3/n5_default.h"
 
@@ -33,24 +34,14 @@ JsonValue ConfigurationOf(const Codec& codec) {
 // Builds the chain one codec after the other.
 class ChainBuilder {
  public:
-  ChainBuilder(const DataType& type, std::size_t rank) : rank_(rank), items_{type} {
-    chain_.type = type;
-  }
+  ChainBuilder(const DataType& type, std::size_t rank) { chain_.decoded = {type, rank}; }
 
   Status Take(const Codec& codec) {
     if (has_bytes_) return TakeBytesCodec(codec);
     if (codec.name == "bytes") return TakeBytes(codec);
     if (codec.name == "packbits") return TakePackBits(codec);
-    if (codec.name == "transpose") {
-      ArrayStep step;
-      UNSHARD_ASSIGN_OR_RETURN(step.order, TransposeOrder(codec, rank_));
-      if (packs_bits_)
-        return NotSupported(codec,
-                            "needs one item for each voxel, but the codec before it packs bits");
-      chain_.array_steps.push_back(std::move(step));
-      return {};
-    }
-    return TakeFilter(codec);
+    if (codec.name == "transpose") return TakeTranspose(codec);
+    return TakeArrayCodec(codec);
   }
 
   Result<ChunkCodecPtr> Finish(const std::string& path) && {
@@ -59,21 +50,24 @@ class ChainBuilder {
   }
 
  private:
-  Status TakeFilter(const Codec& codec) {
-    UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeZarr3Filter(codec, items_));
-    if (!filter) return NotAnArrayCodec(codec);
-    if (filter->plain && filter->plain->type.size != items_.type.size) {
-      return NotSupported(codec, "takes items of " + DataTypeName(filter->plain->type) +
-                                     ", but the codec before it produces items of " +
-                                     std::to_string(items_.type.size) + " bytes");
-    }
-    if (packs_bits_ && filter->is_lossy)
+  Status TakeTranspose(const Codec& codec) {
+    const ArrayRepresentation& items = chain_.encoded();
+    UNSHARD_ASSIGN_OR_RETURN(auto order, TransposeOrder(codec, items.rank));
+    chain_.array_steps.push_back({MakeTransposeCodec(std::move(order), items)});
+    return {};
+  }
+
+  Status TakeArrayCodec(const Codec& codec) {
+    UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, BindArrayCodec(codec, chain_.encoded()));
+    if (!bound) return NotAnArrayCodec(codec);
+    if (needs_exact_items_ && !bound->is_lossless()) {
       return NotSupported(codec, "is lossy and would change packed bits");
-    if (filter->stored) items_ = *filter->stored;
-    packs_bits_ |= filter->packs_bits;
-    chain_.is_lossy |= filter->is_lossy;
-    chain_.may_refuse_stored |= filter->may_refuse_stored;
-    chain_.array_steps.push_back({{}, std::move(filter), ConfigurationOf(codec)});
+    }
+    needs_exact_items_ |= bound->needs_exact_items();
+    std::string key = codec.name;
+    const JsonValue* const configuration = codec.configuration();
+    if (configuration != nullptr) key += " " + WriteJson(*configuration, 0);
+    chain_.array_steps.push_back({std::move(bound), std::move(key)});
     return {};
   }
 
@@ -87,9 +81,8 @@ class ChainBuilder {
     has_bytes_ = true;
     const CodecOptions options(codec.configuration(), codec.configuration_path());
     UNSHARD_ASSIGN_OR_RETURN(chain_.packing,
-                             BitPacking::Parse(items_.type, options, codec.json_path));
+                             BitPacking::Parse(chain_.encoded().type, options, codec.json_path));
     chain_.packing_configuration = ConfigurationOf(codec);
-    chain_.is_lossy |= chain_.packing->is_lossy();
     return {};
   }
 
@@ -101,7 +94,7 @@ class ChainBuilder {
     if (codec.name == "blosc" && chain_.bytes_steps.empty() && configuration != nullptr &&
         configuration->Find("typesize") == nullptr) {
       sized = *configuration;
-      sized.Set("typesize", JsonValue::Number(std::uint64_t{items_.type.size}));
+      sized.Set("typesize", JsonValue::Number(std::uint64_t{chain_.encoded().type.size}));
       configuration = &sized;
     }
     UNSHARD_ASSIGN_OR_RETURN(auto made,
@@ -111,10 +104,8 @@ class ChainBuilder {
     return {};
   }
 
-  const std::size_t rank_;
-  NumpyType items_;  // after the codecs so far
   ItemChain chain_;
-  bool packs_bits_ = false;
+  bool needs_exact_items_ = false;
   bool has_bytes_ = false;
 };
 
@@ -136,13 +127,13 @@ Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const CodecChain& chain, const std::st
   return std::move(builder).Finish(path);
 }
 
-Result<std::optional<Filter>> MakeZarr3Filter(const Codec& codec,
-                                              const std::optional<NumpyType>& items) {
-  constexpr std::string_view kPrefix = "numcodecs.";
-  const bool has_prefix = codec.name.starts_with(kPrefix);
-  if (!has_prefix && codec.name != "bitround") return std::optional<Filter>();
-  const std::string id = has_prefix ? codec.name.substr(kPrefix.size()) : codec.name;
-  return MakeFilter(id, codec.name, codec.configuration(), codec.configuration_path(), items);
+Result<ArrayCodecPtr> BindArrayCodec(const Codec& codec, const ArrayRepresentation& decoded) {
+  const ArrayCodecDefinition* const definition = FindArrayCodec(codec.name);
+  if (definition == nullptr) return nullptr;
+  const std::string path = codec.configuration_path();
+  return definition->bind({codec.name, codec.json_path + ": the codec \"" + codec.name + "\"",
+                           CodecOptions(codec.configuration(), path), path},
+                          decoded);
 }
 
 }  // namespace unshard

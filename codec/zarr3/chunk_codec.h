@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
+#include "codec/chain/codec.h"
 #include "codec/compression/codec_chain.h"
 #include "codec/json/cursor.h"
 #include "codec/voxel/chunk_codec.h"
-#include "codec/voxel/filter.h"
 
 namespace unshard {
 
@@ -21,9 +20,8 @@ Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataTy
 Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const CodecChain& chain, const std::string& path,
                                           const DataType& type, std::size_t rank);
 
-// The filter that an array-to-array codec of Zarr v3 is; nothing for any other codec. Fails as
-// MakeFilter does.
-Result<std::optional<Filter>> MakeZarr3Filter(const Codec& codec,
-                                              const std::optional<NumpyType>& items);
+// An array-to-array codec, but no transpose, bound to the items that reach it; null for any other
+// codec. Fails as ArrayCodecDefinition::bind does.
+Result<ArrayCodecPtr> BindArrayCodec(const Codec& codec, const ArrayRepresentation& decoded);
 
 }  // namespace unshard

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "codec/chain/transpose.h"
 #include "codec/json/writer.h"
 #include "codec/n5/block.h"
 #include "codec/voxel/item_codec.h"
-#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -91,7 +91,7 @@ Result<ChunkCodecPtr> MakeN5DefaultCodec(const Codec& codec, const DataType& typ
   const bool is_big = endian != nullptr && endian->is_string() && endian->text() == "big";
   if (!is_big && type.ordered_size() > 1) return ExpectedChain(codecs);
   ItemChain items;
-  items.type = type;
+  items.decoded.type = type;
   items.big_endian = true;
   if (chain.size() == 3) {
     const Codec& last = chain[2];

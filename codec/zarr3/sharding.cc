@@ -6,7 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/voxel/transpose.h"
+#include "codec/chain/definition.h"
+#include "codec/chain/transpose.h"
 #include "codec/zarr3/chunk_codec.h"
 
 namespace unshard {
@@ -120,27 +121,32 @@ class Resolver {
 
   // Takes the fill value through an elementwise codec. Conversions and rounding keep a 0.
   Status EncodeFill(const Codec& codec) {
-    const bool is_zero = fill_ && std::all_of(fill_->item.begin(), fill_->item.end(),
-                                              [](std::uint8_t byte) { return byte == 0; });
-    const bool shifts = codec.name == "scale_offset" || codec.name == "numcodecs.fixedscaleoffset";
-    if (is_zero && !shifts) return {};
-    const auto items = fill_ ? std::optional(NumpyType{fill_->type}) : std::nullopt;
-    UNSHARD_ASSIGN_OR_RETURN(const auto filter, MakeZarr3Filter(codec, items));
-    if (!filter) {
-      fill_.reset();
-      return {};
-    }
-    if (is_zero && filter->plain) fill_->item.assign(filter->plain->type.size, 0);
     constexpr std::string_view kChanges =
         "may change the fill value of absent inner chunks: choose a fill value that is read back "
         "bit by bit";
-    if (!fill_) return ShardingNotSupported(codec, kChanges);
-    const auto stored = filter->codec->Encode(fill_->item);
-    if (!stored) return ShardingNotSupported(codec, kChanges);
-    const auto again = filter->codec->Decode(*stored, fill_->item.size());
-    if (!again || *again != fill_->item) return ShardingNotSupported(codec, kChanges);
-    fill_->item = *stored;
-    if (filter->stored) fill_->type = filter->stored->type;
+    if (!fill_) {
+      if (FindArrayCodec(codec.name) == nullptr) return {};
+      return ShardingNotSupported(codec, kChanges);
+    }
+    const bool is_zero = std::all_of(fill_->item.begin(), fill_->item.end(),
+                                     [](std::uint8_t byte) { return byte == 0; });
+    const bool shifts = codec.name == "scale_offset" || codec.name == "numcodecs.fixedscaleoffset";
+    const auto bound = BindArrayCodec(codec, {fill_->type, axes_.size(), fill_is_big_endian_});
+    std::optional<ByteVector> item;
+    if (is_zero && !shifts) {
+      if (!bound || !*bound) return {};
+      item.emplace((*bound)->encoded().type.size, std::uint8_t{0});
+    } else {
+      if (!bound) return tl::unexpected<Error>(bound.error());
+      if (*bound) item = EncodeFillValue(**bound, fill_->type, fill_->item);
+      if (*bound && !item) return ShardingNotSupported(codec, kChanges);
+    }
+    if (!item) {
+      fill_.reset();
+      return {};
+    }
+    fill_ = FillItem{(*bound)->encoded().type, *std::move(item)};
+    fill_is_big_endian_ = (*bound)->encoded().big_endian;
     return {};
   }
 
@@ -216,7 +222,8 @@ class Resolver {
   }
 
   std::vector<std::size_t> axes_;
-  std::optional<FillItem> fill_;  // as the codecs so far store it
+  std::optional<FillItem> fill_;     // as the codecs so far store it
+  bool fill_is_big_endian_ = false;  // for filters of numcodecs
   ZarrSharding result_;
 };
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <random>
 #include <utility>
 
 #include "codec/compression/codec_chain.h"
 #include "codec/core/byte_range.h"
 #include "codec/json/parser.h"
-#include "codec/voxel/number.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/chunk_codec.h"
@@ -170,8 +170,12 @@ std::string Judge(const DrawnChain& chain, const JsonValue& json, const Voxels& 
 
 void MakeNumber(const DataType& type, std::uint64_t value, std::uint8_t* at) {
   if (type.kind == ItemKind::kBool) value &= 1;
-  if (IsNumberType(type)) {
-    StoreNumber({Number::Form::kUnsigned, value, 0}, {type, false}, at);
+  const bool is_double = type.kind == ItemKind::kFloat && type.size == 8;
+  const bool is_single = type.kind == ItemKind::kFloat && type.size == 4;
+  if (is_double) {
+    StoreU64Le(at, std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+  } else if (is_single) {
+    StoreU32Le(at, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
   } else {
     *at = static_cast<std::uint8_t>(value);
   }

@@ -6,7 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "codec/voxel/transpose.h"
+#include "codec/chain/transpose.h"
+#include "codec/codecs/transpose.h"
 #include "codec/voxel/volume_codec.h"
 
 namespace unshard {
@@ -64,9 +65,9 @@ TEST(Transpose, EveryOrderOfEverySizeOfItemEqualsTheDefinition) {
 
 TEST(ItemCodec, RawItemsAreTheVoxels) {
   ItemChain chain;
-  chain.type = {Kind::kUnsigned, 2};
+  chain.decoded.type = {Kind::kUnsigned, 2};
   const ChunkCodecPtr codec = MakeItemCodec(chain);
-  const Voxels voxels = Numbered(chain.type, {2, 3});
+  const Voxels voxels = Numbered(chain.decoded.type, {2, 3});
   EXPECT_EQ(codec->Encode(voxels).value(), BytesOf(voxels));
   EXPECT_EQ(codec->Decode(voxels.bytes(), voxels.shape()), voxels);
   EXPECT_EQ(codec->EncodedSize(voxels.shape()), 12u);
@@ -75,23 +76,26 @@ TEST(ItemCodec, RawItemsAreTheVoxels) {
 
 TEST(ItemCodec, BigEndianItemsAreReversedAndComplexOnesByTheirParts) {
   ItemChain chain;
-  chain.type = {Kind::kComplex, 8};
+  chain.decoded.type = {Kind::kComplex, 8};
   chain.big_endian = true;
   const ChunkCodecPtr codec = MakeItemCodec(chain);
-  const Voxels voxels = Voxels::Make(chain.type, {1}, {1, 2, 3, 4, 5, 6, 7, 8}).value();
+  const Voxels voxels = Voxels::Make(chain.decoded.type, {1}, {1, 2, 3, 4, 5, 6, 7, 8}).value();
   EXPECT_EQ(codec->Encode(voxels).value(), (ByteVector{4, 3, 2, 1, 8, 7, 6, 5}));
   EXPECT_EQ(codec->Decode(ByteVector{4, 3, 2, 1, 8, 7, 6, 5}, voxels.shape()), voxels);
 }
 
 TEST(ItemCodec, TransposesAndCompressesAndDecodesBothAgain) {
   ItemChain chain;
-  chain.type = {Kind::kFloat, 4};
-  chain.array_steps = {{{2, 0, 1}}, {{1, 0, 2}}};
+  chain.decoded.type = {Kind::kFloat, 4};
+  chain.decoded.rank = 3;
+  for (const std::vector<std::size_t>& order : {std::vector<std::size_t>{2, 0, 1}, {1, 0, 2}}) {
+    chain.array_steps.push_back({MakeTransposeCodec(order, chain.decoded)});
+  }
   chain.big_endian = true;
   chain.bytes_steps = {Step("gzip"), Step("crc32c")};
   const ChunkCodecPtr codec = MakeItemCodec(chain);
   EXPECT_EQ(codec->encoding().order, (std::vector<std::size_t>{0, 2, 1}));
-  const Voxels voxels = Numbered(chain.type, {4, 5, 6});
+  const Voxels voxels = Numbered(chain.decoded.type, {4, 5, 6});
   const ByteVector encoded = codec->Encode(voxels).value();
   EXPECT_EQ(codec->Decode(encoded, voxels.shape()), voxels);
   EXPECT_EQ(codec->EncodedSize(voxels.shape()), std::nullopt);
@@ -99,7 +103,7 @@ TEST(ItemCodec, TransposesAndCompressesAndDecodesBothAgain) {
 
 TEST(ItemCodec, ADifferentLengthIsDamage) {
   ItemChain chain;
-  chain.type = {Kind::kUnsigned, 4};
+  chain.decoded.type = {Kind::kUnsigned, 4};
   const ChunkCodecPtr codec = MakeItemCodec(chain);
   const std::vector<std::uint64_t> shape{2, 2};
   EXPECT_EQ(codec->Decode(ByteVector(15), shape).error().code, ErrorCode::kDataLoss);
@@ -109,7 +113,7 @@ TEST(ItemCodec, ADifferentLengthIsDamage) {
 
 TEST(ItemCodec, AStreamThatDecodesToMoreThanTheChunkIsRefused) {
   ItemChain chain;
-  chain.type = {Kind::kUnsigned, 1};
+  chain.decoded.type = {Kind::kUnsigned, 1};
   chain.bytes_steps = {Step("gzip")};
   const ByteVector bomb = chain.bytes_steps[0].codec->Encode(ByteVector(1 << 24)).value();
   const ChunkCodecPtr codec = MakeItemCodec(chain);
@@ -119,7 +123,7 @@ TEST(ItemCodec, AStreamThatDecodesToMoreThanTheChunkIsRefused) {
 
 TEST(ItemCodec, VoxelsOfAnotherTypeAreRefused) {
   ItemChain chain;
-  chain.type = {Kind::kUnsigned, 2};
+  chain.decoded.type = {Kind::kUnsigned, 2};
   const ChunkCodecPtr codec = MakeItemCodec(chain);
   EXPECT_EQ(codec->Encode(Numbered({Kind::kSigned, 2}, {1})).error().message,
             "expected voxels of uint16, found int16");

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "codec/array/document.h"
+#include "codec/chain/transpose.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/pyramid/axis_map.h"
 #include "codec/types/fill_value.h"
-#include "codec/voxel/transpose.h"
 #include "codec/zarr3/array.h"
 #include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/metadata.h"

@@ -1,4 +1,4 @@
-#include "codec/voxel/transpose.h"
+#include "codec/chain/transpose.h"
 
 #include <algorithm>
 #include <cstring>

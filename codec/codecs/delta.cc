@@ -1,0 +1,120 @@
+// numcodecs' delta: the first item, then the difference of each item to the one before it.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/item_values.h"
+#include "codec/codecs/typed_codec.h"
+
+namespace unshard {
+namespace {
+
+using Kind = DataType::Kind;
+
+class Delta final : public TypedCodec {
+ public:
+  using TypedCodec::TypedCodec;
+
+  [[nodiscard]] Dependence dependence() const override { return WholeChunk{}; }
+
+ protected:
+  [[nodiscard]] Result<Voxels> EncodeItems(Voxels plain) const override {
+    if (plain_type().kind == Kind::kFloat) {
+      if (plain_type().size == 4) return Subtract<float>(std::move(plain));
+      return Subtract<double>(std::move(plain));
+    }
+    // NumPy computes the difference in the type of the items, then converts it.
+    const unsigned unused = 64 - 8 * plain_type().size;
+    const bool is_signed = plain_type().kind == Kind::kSigned;
+    std::uint64_t last = 0;
+    return Convert(plain, stored_type(), [&](std::uint64_t& bits) {
+      const std::uint64_t difference = (bits - std::exchange(last, bits)) << unused;
+      bits = is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> unused)
+                       : difference >> unused;
+    });
+  }
+
+  [[nodiscard]] Result<Voxels> DecodeItems(Voxels stored, ShapeSpan /*plain*/) const override {
+    if (plain_type().kind == Kind::kFloat) {
+      if (plain_type().size == 4) return Sum<float>(std::move(stored));
+      return Sum<double>(std::move(stored));
+    }
+    std::uint64_t sum = 0;
+    return Convert(stored, plain_type(), [&](std::uint64_t& bits) { bits = sum += bits; });
+  }
+
+ private:
+  template <class Compute>
+  static Result<Voxels> Convert(const Voxels& from, const DataType& to, const Compute& compute) {
+    const std::size_t count = from.bytes().size() / from.type().size;
+    ByteVector converted(count * to.size);
+    ValueBlock block;
+    for (std::size_t begin = 0; begin < count; begin += block.count) {
+      const std::size_t some = std::min(count - begin, ValueBlock::kMost);
+      LoadValues(from.bytes().subspan(begin * from.type().size, some * from.type().size),
+                 from.type(), block);
+      for (std::size_t i = 0; i < block.count; ++i) compute(block.bits[i]);
+      StoreValues(block, to, converted.data() + begin * to.size);
+    }
+    return Voxels::Make(to, from.shape(), std::move(converted));
+  }
+
+  // Calls `next` with each item after the first one and the one before it, as they were; the item
+  // becomes what it returns.
+  template <class Real, class Next>
+  static Voxels Replace(Voxels items, const Next& next) {
+    const auto bytes = items.mutable_bytes();
+    Real last = 0;
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Real)) {
+      Real item;
+      std::memcpy(&item, &bytes[at], sizeof(Real));
+      const Real replaced = at == 0 ? item : next(item, last);
+      std::memcpy(&bytes[at], &replaced, sizeof(Real));
+      last = item;
+    }
+    return items;
+  }
+  template <class Real>
+  static Voxels Subtract(Voxels plain) {
+    return Replace<Real>(std::move(plain), [](Real item, Real last) { return item - last; });
+  }
+  template <class Real>
+  static Voxels Sum(Voxels stored) {
+    std::optional<Real> sum;
+    return Replace<Real>(std::move(stored), [&](Real item, Real first) {
+      sum = sum.value_or(first) + item;
+      return *sum;
+    });
+  }
+};
+
+Result<ArrayCodecPtr> BindDelta(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(spec, "dtype"));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(spec, "astype", plain));
+  const bool integers = IsInteger(plain.type) && IsInteger(stored.type);
+  const bool floats =
+      plain.type.kind == Kind::kFloat && plain.type == stored.type && plain.type.size >= 4;
+  if (!integers && !floats) {
+    return Fail(ErrorCode::kNotSupported, spec.path + ": delta of " + DataTypeName(plain.type) +
+                                              " stored as " + DataTypeName(stored.type) +
+                                              " is not supported");
+  }
+  UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, plain));
+  // Differences of floats are rounded.
+  const bool is_lossless = integers && stored.type.size >= plain.type.size;
+  return std::make_shared<Delta>(spec, decoded, FilterTypes{plain, stored}, is_lossless);
+}
+
+}  // namespace
+
+const ArrayCodecDefinition& DeltaCodec() {
+  static constexpr std::array<std::string_view, 1> kNames{"numcodecs.delta"};
+  static constexpr ArrayCodecDefinition kDefinition{kNames, BindDelta};
+  return kDefinition;
+}
+
+}  // namespace unshard

@@ -1,0 +1,49 @@
+// The values of items (integers, booleans, floats), a block of them at a time, for filters that
+// compute with them. Pure; thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "codec/chain/voxels.h"
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+#include "codec/types/data_type.h"
+
+namespace unshard {
+
+// The values of some items of one type. `bits`: integers, signed ones as 64 bits of two's
+// complement; `reals`: the values of the form kReal, which has no `bits`.
+struct ValueBlock {
+  static constexpr std::size_t kMost = 512;
+  enum class Form : std::uint8_t { kSigned, kUnsigned, kReal };
+  Form form = Form::kUnsigned;
+  std::size_t count = 0;
+  std::array<std::uint64_t, kMost> bits;
+  std::array<double, kMost> reals;
+
+  // The values as reals, rounded to nearest: the form is kReal then.
+  void MakeReal();
+};
+
+// Whether the functions below take items of this type: integers, booleans, floats of 4 and 8 bytes.
+bool IsNumberType(const DataType& type);
+bool IsInteger(const DataType& type);
+
+// Requires: at most ValueBlock::kMost items of a type for which IsNumberType is true.
+void LoadValues(ByteSpan items, const DataType& type, ValueBlock& block);
+// Converts as NumPy does: integers keep their lower bits, reals are truncated towards zero. Returns
+// how many items were stored: it ends at the first real that lies outside of an integer type,
+// where NumPy leaves the result undefined.
+std::size_t StoreValues(const ValueBlock& block, const DataType& type, std::uint8_t* to);
+
+// Voxels of the type `to`, and the same shape: each item the value that `compute` makes of that of
+// `from`. Fails with `code`, naming the codec and the item, where a value does not fit in the type.
+Result<Voxels> ConvertValues(const Voxels& from, const DataType& to,
+                             const std::function<void(ValueBlock&)>& compute, ErrorCode code,
+                             const std::string& codec);
+
+}  // namespace unshard

@@ -1,0 +1,251 @@
+#include "codec/codecs/array_codecs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "codec/chain/transpose.h"
+#include "codec/json/parser.h"
+#include "codec/zarr3/chunk_codec.h"
+#include "tests/support/random_chains.h"
+
+namespace unshard {
+namespace {
+
+using Kind = DataType::Kind;
+
+ByteVector FromHex(const std::string& hex) {
+  ByteVector bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<std::uint8_t>(std::stoul(hex.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+// Bound to items as a filter of Zarr v2 is.
+Result<ArrayCodecPtr> Bind(const std::string& id, const char* configuration,
+                           const DataType& items = kUint8) {
+  const JsonValue json = ParseJson(configuration).value();
+  const ArrayCodecSpec spec{"numcodecs." + id, "filters[0].id: the codec \"" + id + "\"",
+                            CodecOptions(&json, "filters[0]"), "filters[0]", true};
+  return FindArrayCodec(spec.name)->bind(spec, {items, 1});
+}
+
+// A filter takes bytes for items of its type, and gives bytes: those of its other type.
+Result<ByteVector> Encode(const ArrayToArrayCodec& codec, const ByteVector& bytes,
+                          const DataType& items = kUint8) {
+  UNSHARD_ASSIGN_OR_RETURN(Voxels voxels,
+                           codec.Encode(*Voxels::Make(items, {bytes.size() / items.size}, bytes)));
+  EXPECT_EQ(voxels.type(), codec.encoded().type);
+  EXPECT_EQ(voxels.shape(), codec.EncodedShape(Shape{bytes.size() / items.size}));
+  ByteVector stored = std::move(voxels).TakeBytes();
+  if (codec.encoded().big_endian) ReverseBytes(stored, codec.encoded().type.ordered_size());
+  return stored;
+}
+
+Result<ByteVector> Decode(const ArrayToArrayCodec& codec, ByteVector stored, std::uint64_t size,
+                          const DataType& items = kUint8) {
+  const DataType& type = codec.encoded().type;
+  if (codec.encoded().big_endian) ReverseBytes(stored, type.ordered_size());
+  const Shape shape{size / items.size};
+  UNSHARD_ASSIGN_OR_RETURN(
+      Voxels voxels, Voxels::Make(type, codec.EncodedShape(shape).value(), std::move(stored)));
+  UNSHARD_ASSIGN_OR_RETURN(voxels, codec.Decode(std::move(voxels), shape));
+  EXPECT_EQ(voxels.type(), items);
+  EXPECT_EQ(voxels.shape(), shape);
+  return std::move(voxels).TakeBytes();
+}
+
+// As numcodecs 0.16 encodes them.
+TEST(ArrayCodecs, DifferencesAreThoseOfNumcodecs) {
+  struct Case {
+    const char* configuration;
+    const char* plain;
+    const char* stored;
+  };
+  const Case cases[] = {
+      {R"({"dtype": "|u1"})", "010503c807", "0104fec53f"},
+      {R"({"dtype": "<i2", "astype": "|i1"})", "01000500fdff64006300", "0104f867ff"},
+      {R"({"dtype": ">i4"})", "0000000100000005fffffffd0000006400000063",
+       "0000000100000004fffffff800000067ffffffff"},
+      {R"({"dtype": "<u2", "astype": "<i4"})", "050003000700", "05000000feff000004000000"},
+      {R"({"dtype": "<f4"})", "0000803f0000c03f000040c0", "0000803f0000003f000090c0"}};
+  for (const Case& one : cases) {
+    const auto codec = Bind("delta", one.configuration);
+    ASSERT_TRUE(codec) << codec.error().message;
+    const ByteVector plain = FromHex(one.plain);
+    EXPECT_EQ(Encode(**codec, plain), FromHex(one.stored)) << one.configuration;
+    EXPECT_EQ(Decode(**codec, FromHex(one.stored), plain.size()), plain) << one.configuration;
+  }
+}
+
+// As numcodecs 0.15.2 encodes and decodes them.
+TEST(ArrayCodecs, OtherValuesAreThoseOfNumcodecs) {
+  struct Case {
+    const char* id;
+    const char* configuration;
+    const char* plain;
+    const char* stored;
+    const char* decoded;
+  };
+  const Case cases[] = {
+      {"fixedscaleoffset", R"({"offset": -3.5, "scale": 100, "dtype": "<f4", "astype": "<i2"})",
+       "0000a03fec5160c0e17ae040cdcccc3d", "db01ffff1c046801", "0000a03fd7a360c0d7a3e040cdcccc3d"},
+      {"fixedscaleoffset", R"({"offset": 1, "scale": 3, "dtype": "<i4", "astype": "<f4"})",
+       "01000000020000001e000000f9ffffff", "00000000000040400000ae420000c0c1",
+       "01000000020000001e000000f9ffffff"},
+      {"astype", R"({"encode_dtype": "<i2", "decode_dtype": "<f4"})", "3333f33f9a9939c000009643",
+       "0100feff2c01", "0000803f000000c000009643"},
+      {"astype", R"({"encode_dtype": "|u1", "decode_dtype": ">i4"})", "00000001ffffffff00000100",
+       "01ff00", "00000001000000ff00000000"},
+      {"packbits", "{}", "01000101000000010101", "06b1c0", "01000101000000010101"},
+      {"packbits", "{}", "", "00", ""}};
+  for (const Case& one : cases) {
+    const auto codec = Bind(one.id, one.configuration);
+    ASSERT_TRUE(codec) << codec.error().message;
+    const ByteVector plain = FromHex(one.plain);
+    EXPECT_EQ(Encode(**codec, plain), FromHex(one.stored)) << one.configuration;
+    EXPECT_EQ(Decode(**codec, FromHex(one.stored), plain.size()), FromHex(one.decoded))
+        << one.configuration;
+  }
+}
+
+// Blocks of values are converted at once: the item that does not fit may be in any of them.
+TEST(ArrayCodecs, ValuesThatTheirTypeLacksAreRefused) {
+  const auto scaled =
+      Bind("fixedscaleoffset", R"({"offset": 0, "scale": 100, "dtype": "<f4", "astype": "|u1"})");
+  EXPECT_EQ(Encode(**scaled, FromHex("0000a040")).error().code,  // 5
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Encode(**scaled, FromHex("0000c07f")).error().code,  // NaN
+            ErrorCode::kInvalidArgument);
+  for (const std::size_t item : std::vector<std::size_t>{0, 511, 512, 1500}) {
+    ByteVector items(std::size_t{4} * 1600);
+    StoreU32Le(&items[4 * item], 0x40a00000);  // 5
+    EXPECT_EQ(Encode(**scaled, items).error().message, "numcodecs.fixedscaleoffset: item " +
+                                                           std::to_string(item) +
+                                                           ": 500.000000 does not fit in uint8");
+  }
+  const auto cast = Bind("astype", R"({"encode_dtype": "<f4", "decode_dtype": "<i2"})");
+  EXPECT_EQ(Decode(**cast, FromHex("0000004f"), 2).error().code, ErrorCode::kDataLoss);
+}
+
+TEST(ArrayCodecs, IntegersOf64BitsAreConvertedWithoutADetour) {
+  const auto codec = Bind("astype", R"({"encode_dtype": "<i8", "decode_dtype": "<u8"})");
+  const ByteVector large = FromHex("ffffffffffffffff0100000000000080feffffffffffff7f");
+  EXPECT_EQ(Encode(**codec, large), large);
+  EXPECT_EQ(Decode(**codec, large, large.size()), large);
+  // The float nearest to 2^53 + 2^29 + 1 is above that between them.
+  const auto single = Bind("astype", R"({"encode_dtype": "<f4", "decode_dtype": "<i8"})");
+  EXPECT_EQ(Encode(**single, FromHex("0100002000002000")), FromHex("0100005a"));
+}
+
+TEST(ArrayCodecs, DamagedBitsAreRefused) {
+  const auto bits = Bind("packbits", "{}");
+  for (const char* damaged : {"08ff", "01ff", "ffff"}) {
+    EXPECT_EQ(Decode(**bits, FromHex(damaged), 8).error().code, ErrorCode::kDataLoss) << damaged;
+  }
+  EXPECT_EQ(Decode(**bits, FromHex("01"), 0).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(Decode(**bits, FromHex("01fe"), 7), ByteVector(7, 1));
+}
+
+TEST(ArrayCodecs, WhatLosesNothingIsKnown) {
+  const auto is_lossless = [](const std::string& plain, const std::string& stored) {
+    const std::string options =
+        R"({"decode_dtype": ")" + plain + R"(", "encode_dtype": ")" + stored + "\"}";
+    return (*Bind("astype", options.c_str(), ParseNumpyType(plain)->type))->is_lossless();
+  };
+  EXPECT_TRUE(is_lossless("|u1", "<i8"));
+  EXPECT_TRUE(is_lossless("<i4", "<u4"));
+  EXPECT_TRUE(is_lossless("<u2", "<f4"));
+  EXPECT_TRUE(is_lossless("|b1", "|u1"));
+  EXPECT_FALSE(is_lossless("<i4", "<f4"));
+  EXPECT_FALSE(is_lossless("<f4", "<i8"));
+  EXPECT_FALSE(is_lossless("<f8", "<f4"));
+  EXPECT_FALSE(is_lossless("<u4", "|u1"));
+  EXPECT_FALSE(is_lossless("|u1", "|b1"));
+  EXPECT_FALSE((*Bind("delta", R"({"dtype": "<u8", "astype": "|u1"})"))->is_lossless());
+  EXPECT_FALSE((*Bind("packbits", "{}", kUint8))->is_lossless());
+  EXPECT_TRUE((*Bind("packbits", "{}", {Kind::kBool, 1}))->is_lossless());
+}
+
+TEST(ArrayCodecs, WholeItemsAreTaken) {
+  const auto codec = Bind("delta", R"({"dtype": "<u8", "astype": "|u1"})");
+  EXPECT_EQ((*codec)->EncodedShape(Shape{16}), (Shape{2}));
+  EXPECT_EQ((*codec)->EncodedShape(Shape{9}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Encode(**codec, ByteVector(9)).error().message,
+            "numcodecs.delta: expected a multiple of 8 bytes, found 9");
+}
+
+// As numcodecs 0.16 encodes them.
+TEST(ArrayCodecs, FloatsAreRoundedAsByNumcodecs) {
+  const DataType floats{Kind::kFloat, 4};
+  const auto quantize = Bind("quantize", R"({"dtype": ">f4", "digits": 1})");
+  ASSERT_TRUE(quantize) << quantize.error().message;
+  EXPECT_FALSE((*quantize)->is_lossless());
+  const ByteVector third = FromHex("3eaaaaab");
+  EXPECT_EQ(Encode(**quantize, third), FromHex("3ea00000"));
+  EXPECT_EQ(Decode(**quantize, third, 4), third);
+  const auto bytes = Bind("bitround", R"({"keepbits": 2})");
+  EXPECT_EQ(Encode(**bytes, ByteVector(1)).error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(Decode(**bytes, ByteVector{7}, 1), ByteVector{7});
+  const auto round = Bind("bitround", R"({"keepbits": 2})", floats);
+  EXPECT_EQ(Encode(**round, FromHex("abaaaa3e0000903f0000b03f"), floats),
+            FromHex("0000a03e0000803f0000c03f"));
+  EXPECT_FALSE(Bind("bitround", R"({"keepbits": 24})", floats));
+}
+
+TEST(ArrayCodecs, RoundedIntegersAreDecodedOnly) {
+  const auto codec = Bind("quantize", R"({"dtype": "<i4", "digits": 2})");
+  ASSERT_TRUE(codec) << codec.error().message;
+  EXPECT_EQ(Decode(**codec, {1, 2, 3, 4}, 4), (ByteVector{1, 2, 3, 4}));
+  EXPECT_EQ(Encode(**codec, ByteVector(4)).error().code, ErrorCode::kNotSupported);
+}
+
+TEST(ArrayCodecs, WhatIsNotKnownIsNamed) {
+  EXPECT_EQ(FindArrayCodec("numcodecs.vlen-utf8"), nullptr);
+  EXPECT_EQ(Bind("delta", "{}").error().code, ErrorCode::kDataLoss);
+  EXPECT_TRUE(Bind("delta", R"({"dtype": "<U4"})")
+                  .error()
+                  .message.starts_with("filters[0].dtype: unsupported data type \"<U4\""));
+  EXPECT_EQ(Bind("astype", R"({"encode_dtype": "<f2", "decode_dtype": "<f4"})").error().code,
+            ErrorCode::kNotSupported);
+  EXPECT_EQ(Bind("fixedscaleoffset", R"({"dtype": "<f4", "offset": 1})").error().message,
+            "filters[0]: expected the member \"scale\"");
+  EXPECT_EQ(Bind("fixedscaleoffset", R"({"dtype": "<f4", "offset": 1, "scale": 0})").error().code,
+            ErrorCode::kDataLoss);
+  EXPECT_EQ(Bind("quantize", R"({"dtype": "<f8", "astype": "<f4"})").error().code,
+            ErrorCode::kNotSupported);
+}
+
+// The item `at` of some voxels in C order.
+Voxels ItemOf(const Voxels& voxels, std::size_t at) {
+  const std::uint32_t size = voxels.type().size;
+  const ByteSpan item = voxels.bytes().subspan(at * size, size);
+  return Voxels::Make(voxels.type(), {1, 1}, {item.begin(), item.end()}).value();
+}
+
+TEST(ArrayCodecs, ThoseThatAreElementwiseEncodeEachItemByItself) {
+  int elementwise = 0;
+  for (const DataType& type : ChainTypes()) {
+    for (std::size_t number = 2; number < kArrayCodecs; ++number) {  // 0 and 1 are transposes
+      const JsonValue json = ParseJson("[" + ArrayCodec(number, type, 2).json + "]").value();
+      const CodecChain chain = ParseCodecChain(JsonCursor(json, "codecs"), 2).value();
+      const auto codec = BindArrayCodec(chain[0], {type, 2});
+      if (!codec || !std::holds_alternative<Elementwise>((*codec)->dependence())) continue;
+      const ByteVector bytes = RandomChoices(static_cast<std::uint32_t>(number));
+      Choices choices(bytes);
+      const Voxels voxels = DrawVoxels(choices, type, {3, 5}, false);
+      const auto encoded = (*codec)->Encode(voxels);
+      if (!encoded) continue;
+      ++elementwise;
+      for (std::size_t at = 0; at < 15; ++at) {
+        ASSERT_EQ((*codec)->Encode(ItemOf(voxels, at)), ItemOf(*encoded, at))
+            << chain[0].name << " of " << DataTypeName(type);
+      }
+    }
+  }
+  EXPECT_GT(elementwise, 50);
+}
+
+}  // namespace
+}  // namespace unshard
