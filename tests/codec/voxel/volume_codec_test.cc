@@ -351,7 +351,7 @@ TEST(VolumeCodec, VolumesThatAnEncodingDoesNotHaveAreRefused) {
 }
 
 TEST(VolumeCodec, VoxelsThatAreNoChunkOfTheVolumeAreRefused) {
-  const auto codec = Codec(Volume("png", kUint8, 3));
+  const auto codec = Codec(Volume("jpeg", kUint8, 3));
   const auto code = [&](const DataType& type, Shape shape) {
     const ByteVector item(type.size, 7);
     return codec->Encode(Voxels::Filled(type, std::move(shape), item).value()).error().code;
