@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
@@ -16,10 +17,7 @@ using Documents = std::vector<PresentedDataset::Document>;
 
 void AddDocuments(const std::string& directory, ArrayDialect dialect, ArrayDocuments documents,
                   Documents& to) {
-  const char* name = dialect == ArrayDialect::kZarr3   ? "zarr.json"
-                     : dialect == ArrayDialect::kZarr2 ? ".zarray"
-                                                       : "attributes.json";
-  to.push_back({directory, name, std::move(documents.array)});
+  to.push_back({directory, ArrayDocumentName(dialect), std::move(documents.array)});
   if (documents.attributes.is_object()) {
     to.push_back({directory, ".zattrs", std::move(documents.attributes)});
   }

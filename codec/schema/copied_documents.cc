@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "codec/json/writer.h"
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"

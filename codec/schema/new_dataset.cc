@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/n5_creation.h"
 #include "codec/schema/precomputed_creation.h"
@@ -133,20 +134,6 @@ Result<JsonValue> NewArray(ArrayDialect format, const Schema& schema) {
 }
 
 }  // namespace
-
-const char* ArrayDocumentName(ArrayDialect format) {
-  switch (format) {
-    case ArrayDialect::kPrecomputed:
-      return "info";
-    case ArrayDialect::kZarr3:
-      return "zarr.json";
-    case ArrayDialect::kZarr2:
-      return ".zarray";
-    case ArrayDialect::kN5:
-      break;
-  }
-  return "attributes.json";
-}
 
 Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
                                                 const NewScales& scales) {

@@ -14,9 +14,6 @@
 
 namespace unshard {
 
-// The name of the document of an array: "info", "zarr.json", ".zarray", "attributes.json".
-const char* ArrayDocumentName(ArrayDialect format);
-
 // How much coarser each level is than the one before.
 struct NewScales {
   std::size_t count = 1;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <system_error>
 
+#include "codec/array/document_names.h"
 #include "codec/core/text.h"
 #include "codec/json/parser.h"
 #include "codec/pyramid/array_documents.h"
@@ -101,29 +102,26 @@ std::string CountText(const PresentChunks& present) {
   return text;
 }
 
+// None where the document describes no arrays.
+Result<std::vector<ArrayMetadata>> ArraysIn(std::string_view name, const JsonValue& document) {
+  const auto dialect = DialectOfDocument(name);
+  if (!dialect || !DescribesArrays(*dialect, document)) return std::vector<ArrayMetadata>();
+  if (*dialect == ArrayDialect::kPrecomputed) return ReadScales(document);
+  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ReadArray(*dialect, document, JsonValue()));
+  return std::vector<ArrayMetadata>{std::move(array)};
+}
+
 }  // namespace
 
 Result<std::vector<PlannedArray>> PlannedIn(const std::vector<NewDocument>& documents) {
   std::vector<PlannedArray> arrays;
-  const auto read = [](const std::string& name,
-                       const JsonValue& document) -> Result<std::vector<ArrayMetadata>> {
-    if (name == "info" && document.Find("scales") != nullptr) return ReadScales(document);
-    const bool zarr3 = name == "zarr.json" && TextOf(document, "node_type") == "array";
-    const bool n5 = name == "attributes.json" && document.Find("dimensions") != nullptr;
-    if (!zarr3 && !n5 && name != ".zarray") return std::vector<ArrayMetadata>();
-    const ArrayDialect dialect = zarr3 ? ArrayDialect::kZarr3
-                                 : n5  ? ArrayDialect::kN5
-                                       : ArrayDialect::kZarr2;
-    UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ReadArray(dialect, document, JsonValue()));
-    return std::vector<ArrayMetadata>{std::move(array)};
-  };
   for (const NewDocument& one : documents) {
     const std::size_t slash = one.path.rfind('/');
     const std::string name = slash == one.path.npos ? one.path : one.path.substr(slash + 1);
     const std::string directory = slash == one.path.npos ? "" : one.path.substr(0, slash);
     const auto document = ParseJson(one.text);
     if (!document) return Forward(document.error(), one.path);
-    auto found = read(name, *document);
+    auto found = ArraysIn(name, *document);
     if (!found) return Forward(std::move(found).error(), one.path);
     for (std::size_t i = 0; i < found->size(); ++i) {
       const std::string scale = name == "info" ? "scale " + std::to_string(i) : "";

@@ -20,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "codec/json/parser.h"
 #include "store/dataset/dataset_difference.h"
 #include "store/dataset/directory_documents.h"
@@ -279,19 +280,13 @@ class DocumentWalk {
   std::vector<NewDocument> Take() { return std::move(documents_); }
 
  private:
-  static bool IsArray(std::string_view name, const JsonValue& document) {
-    if (name == "zarr.json") return TextOf(document, "node_type") == "array";
-    if (name == "attributes.json") return document.Find("dimensions") != nullptr;
-    return name == ".zarray";
-  }
-
   void Describe(const std::string& directory, std::string_view name, const JsonValue& document,
                 Below& below) {
-    const bool is_info = name == "info";
+    const auto dialect = DialectOfDocument(name);
+    const bool is_info = dialect == ArrayDialect::kPrecomputed;
     // Beside the scales of a volume are the directories of meshes and such, each with its `info`.
-    if (IsArray(name, document) || (is_info && document.Find("scales") == nullptr)) {
-      below.entered = false;
-    }
+    const bool has_arrays = dialect && DescribesArrays(*dialect, document);
+    if (is_info ? !has_arrays : has_arrays) below.entered = false;
     for (const JsonValue& scale : ItemsOf(document, "scales")) {
       if (!is_info) break;
       if (const auto path = ResolvePath(directory, TextOf(scale, "key"))) scales_.insert(*path);

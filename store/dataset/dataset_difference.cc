@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "codec/array/document_names.h"
 #include "codec/json/parser.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/types/data_type.h"
@@ -14,13 +15,13 @@ namespace {
 
 // Empty where the document describes no array that can be read.
 std::vector<ArrayMetadata> ArraysOf(std::string_view name, std::string_view text) {
+  const auto dialect = DialectOfDocument(name);
   const auto document = ParseJson(text);
-  if (!document) return {};
-  if (name == "info") return ReadScales(*document).value_or(std::vector<ArrayMetadata>());
-  const ArrayDialect dialect = name == "zarr.json" ? ArrayDialect::kZarr3
-                               : name == ".zarray" ? ArrayDialect::kZarr2
-                                                   : ArrayDialect::kN5;
-  auto array = ReadArray(dialect, *document, JsonValue());
+  if (!dialect || !document) return {};
+  if (*dialect == ArrayDialect::kPrecomputed) {
+    return ReadScales(*document).value_or(std::vector<ArrayMetadata>());
+  }
+  auto array = ReadArray(*dialect, *document, JsonValue());
   if (!array) return {};
   return {*std::move(array)};
 }

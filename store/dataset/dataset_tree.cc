@@ -1,12 +1,12 @@
 #include "store/dataset/dataset_tree.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <functional>
 #include <set>
 #include <string>
 
+#include "codec/array/document_names.h"
 #include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
@@ -379,10 +379,8 @@ const View& DatasetTree::ViewAt(const std::string& path) const {
 }
 
 bool DatasetTree::PresentsAsStored(DirectoryDocuments& documents) const {
-  static constexpr std::array kAll = {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
-                                      ArrayDialect::kZarr2, ArrayDialect::kN5};
   const View& view = ViewAt(documents.directory());
-  if (std::all_of(kAll.begin(), kAll.end(),
+  if (std::all_of(kDialects.begin(), kDialects.end(),
                   [&](ArrayDialect each) { return view.PresentsAsStored(each); })) {
     return true;
   }

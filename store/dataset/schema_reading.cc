@@ -1,10 +1,10 @@
 #include "store/dataset/schema_reading.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "codec/json/parser.h"
 #include "codec/schema/array_schema.h"
 #include "store/dataset/directory_documents.h"
@@ -23,21 +23,11 @@ Result<std::optional<JsonValue>> ReadDocument(ObjectStore& store, const std::str
   return *std::move(document);
 }
 
-struct ArrayDocument {
-  const char* name;
-  bool (*is_array)(const JsonValue& document);
-  Result<JsonValue> (*schema)(const JsonValue& document);
-};
-
-bool IsZarr3Array(const JsonValue& document) { return TextOf(document, "node_type") == "array"; }
-bool IsAnyObject(const JsonValue& document) { return document.is_object(); }
-bool IsN5Dataset(const JsonValue& document) { return document.Find("dimensions") != nullptr; }
-
-constexpr std::array<ArrayDocument, 3> kArrayDocuments = {{
-    {"zarr.json", IsZarr3Array, SchemaOfZarr3Array},
-    {".zarray", IsAnyObject, SchemaOfZarr2Array},
-    {"attributes.json", IsN5Dataset, SchemaOfN5Dataset},
-}};
+Result<JsonValue> SchemaOf(ArrayDialect dialect, const JsonValue& document) {
+  if (dialect == ArrayDialect::kZarr3) return SchemaOfZarr3Array(document);
+  if (dialect == ArrayDialect::kZarr2) return SchemaOfZarr2Array(document);
+  return SchemaOfN5Dataset(document);
+}
 
 // The scale `key` of the volume in `directory`; of any key where that is empty.
 Result<std::optional<JsonValue>> ReadScale(ObjectStore& store, const std::string& directory,
@@ -59,11 +49,11 @@ Result<std::optional<JsonValue>> ReadScale(ObjectStore& store, const std::string
 
 Result<std::optional<JsonValue>> ReadSchema(ObjectStore& store, const std::string& array,
                                             const Deadline& deadline) {
-  for (const ArrayDocument& one : kArrayDocuments) {
-    const std::string path = JoinPath(array, one.name);
+  for (const auto dialect : {ArrayDialect::kZarr3, ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+    const std::string path = JoinPath(array, ArrayDocumentName(dialect));
     UNSHARD_ASSIGN_OR_RETURN(const auto document, ReadDocument(store, path, deadline));
-    if (!document || !one.is_array(*document)) continue;
-    auto schema = one.schema(*document);
+    if (!document || !DescribesArrays(dialect, *document)) continue;
+    auto schema = SchemaOf(dialect, *document);
     if (!schema) return Forward(std::move(schema).error(), store.Describe(path));
     return *std::move(schema);
   }

@@ -1,10 +1,10 @@
 #include "store/dataset/view_source.h"
 
-#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/pyramid/array_documents.h"
@@ -291,15 +291,13 @@ Result<std::optional<ViewSource>> Reader::Read() {
 }  // namespace
 
 std::optional<ArrayDialect> DialectOf(DirectoryDocuments& documents) {
-  static constexpr std::array<std::pair<const char*, ArrayDialect>, 5> kNames = {
-      {{"info", ArrayDialect::kPrecomputed},
-       {"zarr.json", ArrayDialect::kZarr3},
-       {".zarray", ArrayDialect::kZarr2},
-       {".zgroup", ArrayDialect::kZarr2},
-       {"attributes.json", ArrayDialect::kN5}}};
-  for (const auto& [name, dialect] : kNames) {
+  const auto has = [&](const char* name) {
     const auto& document = documents.Read(name);
-    if (document && *document) return dialect;
+    return document && *document;
+  };
+  for (const ArrayDialect dialect : kDialects) {
+    if (has(ArrayDocumentName(dialect))) return dialect;
+    if (dialect == ArrayDialect::kZarr2 && has(".zgroup")) return dialect;
   }
   return std::nullopt;
 }

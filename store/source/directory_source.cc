@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/array/document_names.h"
 #include "store/local/file_store.h"
 #include "store/local/inotify_watcher.h"
 #include "store/local/local_replacer.h"
@@ -70,9 +71,10 @@ std::string DatasetAbove(const std::string& source) {
   std::filesystem::path above = std::filesystem::path(source).lexically_normal();
   for (int i = 0; i < kMostLevels && above.has_relative_path(); ++i) {
     above = above.parent_path();
-    for (const char* document : {"info", "zarr.json", ".zarray", "attributes.json"}) {
+    for (const ArrayDialect dialect : kDialects) {
       std::error_code failed;
-      if (std::filesystem::is_regular_file(above / document, failed)) return above.string();
+      const auto document = above / ArrayDocumentName(dialect);
+      if (std::filesystem::is_regular_file(document, failed)) return above.string();
     }
   }
   return "";
