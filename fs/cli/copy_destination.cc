@@ -140,8 +140,9 @@ Status CreateDestination(const std::string& destination, std::vector<NewDocument
   if (const auto created = IsCreated(destination, documents); created && *created) return {};
   UNSHARD_RETURN_IF_ERROR(ExpectDirectoryAbove(destination));
   Status created = CreateDataset(destination, documents);
-  if (created || created.error().code != ErrorCode::kConflict) return created;
-  // Another copy has begun at the same moment.
+  if (created) return created;
+  // Another copy may have begun at the same moment, and have created it before or after this one
+  // looked.
   const auto there = IsCreated(destination, documents);
   return there && *there ? Status() : created;
 }
