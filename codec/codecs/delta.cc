@@ -1,5 +1,4 @@
 // numcodecs' delta: the first item, then the difference of each item to the one before it.
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -31,7 +30,7 @@ class Delta final : public TypedCodec {
     const unsigned unused = 64 - 8 * plain_type().size;
     const bool is_signed = plain_type().kind == Kind::kSigned;
     std::uint64_t last = 0;
-    return Convert(plain, stored_type(), [&](std::uint64_t& bits) {
+    return ConvertEach(plain, stored_type(), [&](std::uint64_t& bits) {
       const std::uint64_t difference = (bits - std::exchange(last, bits)) << unused;
       bits = is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> unused)
                        : difference >> unused;
@@ -44,23 +43,18 @@ class Delta final : public TypedCodec {
       return Sum<double>(std::move(stored));
     }
     std::uint64_t sum = 0;
-    return Convert(stored, plain_type(), [&](std::uint64_t& bits) { bits = sum += bits; });
+    return ConvertEach(stored, plain_type(), [&](std::uint64_t& bits) { bits = sum += bits; });
   }
 
  private:
+  // Integers always fit: they keep their lower bits.
   template <class Compute>
-  static Result<Voxels> Convert(const Voxels& from, const DataType& to, const Compute& compute) {
-    const std::size_t count = from.bytes().size() / from.type().size;
-    ByteVector converted(count * to.size);
-    ValueBlock block;
-    for (std::size_t begin = 0; begin < count; begin += block.count) {
-      const std::size_t some = std::min(count - begin, ValueBlock::kMost);
-      LoadValues(from.bytes().subspan(begin * from.type().size, some * from.type().size),
-                 from.type(), block);
-      for (std::size_t i = 0; i < block.count; ++i) compute(block.bits[i]);
-      StoreValues(block, to, converted.data() + begin * to.size);
-    }
-    return Voxels::Make(to, from.shape(), std::move(converted));
+  [[nodiscard]] Result<Voxels> ConvertEach(const Voxels& from, const DataType& to,
+                                           const Compute& compute) const {
+    const auto each = [&](ValueBlock& values) {
+      for (std::size_t i = 0; i < values.count; ++i) compute(values.bits[i]);
+    };
+    return ConvertValues(from, to, each, ErrorCode::kInternal, name());
   }
 
   // Calls `next` with each item after the first one and the one before it, as they were; the item

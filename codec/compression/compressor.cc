@@ -7,14 +7,20 @@ namespace {
 
 class Compressor final : public BytesCodec {
  public:
-  Compressor(std::string name, Decoder decoder, Result<Encoder> encoder)
-      : name_(std::move(name)), decoder_(decoder), encoder_(std::move(encoder)) {}
+  // A failure of `decoder`: this build lacks the library.
+  Compressor(std::string name, Result<Decoder> decoder, Result<Encoder> encoder)
+      : name_(std::move(name)), decoder_(std::move(decoder)), encoder_(std::move(encoder)) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] Status CanDecode() const override {
+    return decoder_ ? Status() : tl::unexpected<Error>(decoder_.error());
+  }
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
-    return decoder_(stored, max_bytes);
+    UNSHARD_RETURN_IF_ERROR(CanDecode());
+    return (*decoder_)(stored, max_bytes);
   }
   [[nodiscard]] Status CanEncode() const override {
+    UNSHARD_RETURN_IF_ERROR(CanDecode());
     if (encoder_) return {};
     return Fail(ErrorCode::kNotSupported,
                 "the codec \"" + name_ + "\" cannot encode: " + encoder_.error().message);
@@ -26,28 +32,8 @@ class Compressor final : public BytesCodec {
 
  private:
   const std::string name_;
-  const Decoder decoder_;
+  const Result<Decoder> decoder_;
   const Result<Encoder> encoder_;
-};
-
-// A compressor whose library this build lacks.
-class MissingCompressor final : public BytesCodec {
- public:
-  MissingCompressor(std::string name, Error why) : name_(std::move(name)), why_(std::move(why)) {}
-
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] Status CanDecode() const override { return tl::unexpected<Error>(why_); }
-  [[nodiscard]] Result<ByteVector> Decode(ByteSpan, std::uint64_t) const override {
-    return tl::unexpected<Error>(why_);
-  }
-  [[nodiscard]] Status CanEncode() const override { return CanDecode(); }
-  [[nodiscard]] Result<ByteVector> Encode(ByteSpan) const override {
-    return tl::unexpected<Error>(why_);
-  }
-
- private:
-  const std::string name_;
-  const Error why_;
 };
 
 }  // namespace
@@ -61,9 +47,10 @@ BytesCodecPtr MakeCompressor(const std::string& name, const CodecOptions& option
   if (library.in_build()) {
     return MakeCompressor(name, functions.decode, functions.make_encoder(options));
   }
-  Error missing = NotInBuild(library, "the codec \"" + name + "\"").value();
-  return std::make_shared<MissingCompressor>(name,
-                                             std::move(missing).Annotate(options.codec_path()));
+  const Error missing = Error(NotInBuild(library, "the codec \"" + name + "\"").value())
+                            .Annotate(options.codec_path());
+  return std::make_shared<Compressor>(name, tl::unexpected<Error>(missing),
+                                      tl::unexpected<Error>(missing));
 }
 
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected) {

@@ -19,8 +19,7 @@ struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
 
-// The context of the thread, which is kept, since to make one for each chunk takes time. Null where
-// there is no memory.
+// Each thread keeps its context, since making one for each chunk takes time. Null: out of memory.
 ZSTD_DCtx* KeptDecoder() {
   thread_local std::unique_ptr<ZSTD_DCtx, FreeContext> context;
   if (!context) context.reset(ZSTD_createDCtx());

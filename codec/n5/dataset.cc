@@ -152,8 +152,6 @@ JsonValue NamesJson(const ArrayMetadata& array) {
 
 }  // namespace
 
-bool IsN5Dataset(const JsonValue& document) { return document.Find("dimensions") != nullptr; }
-
 Result<ArrayMetadata> ParseN5Dataset(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
   return ParseN5Dataset(JsonCursor(document, ""));

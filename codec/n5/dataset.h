@@ -19,9 +19,6 @@ namespace unshard {
 Result<ArrayMetadata> ParseN5Dataset(std::string_view text);
 Result<ArrayMetadata> ParseN5Dataset(const JsonCursor& document);
 
-// Whether an `attributes.json` is that of a dataset; a group's lacks `dimensions`.
-bool IsN5Dataset(const JsonValue& document);
-
 // The document of `array`, of any dialect, with its codec_json as `compression`. Fails with
 // kNotSupported where N5 has no such data type, and with kInvalidArgument where the array has an
 // origin or a block has an extent above 2^31-1.

@@ -92,7 +92,7 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindByReading(ShardedTree& tree,
 
 Status ChunkReader::Fetch(ShardedTree& tree, const ChunkRef& chunk,
                           const ShardGenerationPtr& generation, const ByteRange& entry) {
-  if (entry == kDamagedRange) return {};  // whoever reads the chunk gets the error
+  if (entry == kDamagedRange) return {};  // reading the chunk fails
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, entry));
   const ByteRange& range = verbatim ? *verbatim : entry;
   if (!IsFetchedWhole(tree, range)) return {};
