@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "codec/chain/codec_spec.h"
 #include "codec/chain/transpose.h"
-#include "codec/compression/codec_chain.h"
 #include "codec/core/text.h"
 #include "codec/json/number.h"
 #include "codec/types/data_type.h"

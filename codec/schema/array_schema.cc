@@ -13,7 +13,7 @@
 #include "codec/json/parser.h"
 #include "codec/precomputed/shard.h"
 #include "codec/schema/chunk_layout.h"
-#include "codec/schema/codec_spec.h"
+#include "codec/schema/codec_constraints.h"
 #include "codec/schema/dimension_units.h"
 #include "codec/schema/index_domain.h"
 #include "codec/schema/json_reading.h"
@@ -311,7 +311,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   JsonValue given = CodecOf("zarr");
   given.Set("compressor", compressor != nullptr ? *compressor : JsonValue());
   array.codec = given;
-  if (auto codec = ParseCodecSpec(JsonCursor(given, "codec"))) {
+  if (auto codec = ParseCodecConstraints(JsonCursor(given, "codec"))) {
     array.codec.Set("compressor", *codec->members.Find("compressor"));
   }
   const JsonValue* const filters = document.Find("filters");
@@ -338,7 +338,7 @@ Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
     }
   } else if (const JsonValue* const compression = document.Find("compression")) {
     array.codec.Set("compression", *compression);
-    if (auto codec = ParseCodecSpec(JsonCursor(array.codec, "codec"))) {
+    if (auto codec = ParseCodecConstraints(JsonCursor(array.codec, "codec"))) {
       array.codec.Set("compression", *codec->members.Find("compression"));
     }
   }

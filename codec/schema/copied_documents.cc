@@ -42,7 +42,7 @@ Result<JsonValue> SchemaOf(ArrayDialect format, const JsonValue& document, std::
 // Whether a schema can ask for the encoding of a volume.
 bool HasSchemaEncoding(const JsonValue& schema) {
   const JsonValue* codec = schema.Find("codec");
-  return codec != nullptr && ParseCodecSpec(JsonCursor(*codec, "codec")).has_value();
+  return codec != nullptr && ParseCodecConstraints(JsonCursor(*codec, "codec")).has_value();
 }
 
 // "2 numbers, but there are 3 dimensions (z, y, x); for example 32,64,64".

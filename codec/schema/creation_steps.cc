@@ -43,11 +43,11 @@ Extents ExtentsOf(const IndexDomain& domain) {
   return extents;
 }
 
-Result<CodecSpec> RequiredCodec(const Schema& schema, CodecSpec::Driver driver) {
-  CodecSpec codec;
+Result<CodecConstraints> RequiredCodec(const Schema& schema, CodecConstraints::Driver driver) {
+  CodecConstraints codec;
   codec.driver = driver;
   if (schema.codec) {
-    auto merged = MergeCodecSpecs(codec, *schema.codec);
+    auto merged = MergeCodecConstraints(codec, *schema.codec);
     if (!merged) return CannotCreate(merged.error().message);
   }
   return codec;

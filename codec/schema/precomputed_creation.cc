@@ -60,7 +60,9 @@ Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
 }
 
 // The value of a member of the codec; "" where it is not constrained.
-std::string Option(const CodecSpec& codec, const char* name) { return TextOf(codec.members, name); }
+std::string Option(const CodecConstraints& codec, const char* name) {
+  return TextOf(codec.members, name);
+}
 
 Status CheckEncoding(const std::string& encoding, const DataTypeNames& type,
                      std::int64_t channels) {
@@ -100,7 +102,8 @@ Result<Extents3> ChooseBlocks(ChunkLayout& layout, const std::vector<std::int64_
 }
 
 // Nothing where every chunk is a file of its own.
-Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema, const CodecSpec& codec,
+Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema,
+                                                 const CodecConstraints& codec,
                                                  const std::string& encoding,
                                                  const Extents3& volume, const Extents3& chunk) {
   auto sharding = ChooseSharding(schema.chunk_layout.write_chunk, volume, chunk);
@@ -177,7 +180,7 @@ JsonValue ScaleOf(const IndexDomain& domain, const std::array<double, 3>& resolu
 }
 
 // The encoding, with its options. The blocks that are chosen become the codec chunk of `layout`.
-Status SetEncoding(const std::string& encoding, const CodecSpec& codec,
+Status SetEncoding(const std::string& encoding, const CodecConstraints& codec,
                    const std::vector<std::int64_t>& chunk, ChunkLayout& layout, JsonValue& scale) {
   scale.Set("encoding", JsonValue::String(encoding));
   if (encoding == "compressed_segmentation") {
@@ -235,8 +238,8 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
         fixed.error().message);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto resolution, ResolutionOf(schema));
-  UNSHARD_ASSIGN_OR_RETURN(const CodecSpec codec,
-                           RequiredCodec(schema, CodecSpec::Driver::kPrecomputed));
+  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints codec,
+                           RequiredCodec(schema, CodecConstraints::Driver::kPrecomputed));
   const std::string given = Option(codec, "encoding");
   const std::string encoding = given.empty() ? "raw" : given;
   UNSHARD_RETURN_IF_ERROR(CheckEncoding(encoding, *type, channels));

@@ -93,7 +93,7 @@ Result<Schema> Parse(const JsonValue& document) {
   }
   if (has("codec")) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("codec"));
-    UNSHARD_ASSIGN_OR_RETURN(schema.codec, ParseCodecSpec(member));
+    UNSHARD_ASSIGN_OR_RETURN(schema.codec, ParseCodecConstraints(member));
   }
   if (has("fill_value")) {
     schema.fill_value = *document.Find("fill_value");
@@ -126,7 +126,7 @@ Status Schema::Merge(const Schema& other) {
   }
   if (other.codec) {
     if (codec) {
-      UNSHARD_RETURN_IF_ERROR(MergeCodecSpecs(*codec, *other.codec));
+      UNSHARD_RETURN_IF_ERROR(MergeCodecConstraints(*codec, *other.codec));
     } else {
       codec = other.codec;
     }

@@ -10,7 +10,7 @@
 #include "codec/core/error.h"
 #include "codec/json/json.h"
 #include "codec/schema/chunk_layout.h"
-#include "codec/schema/codec_spec.h"
+#include "codec/schema/codec_constraints.h"
 #include "codec/schema/dimension_units.h"
 #include "codec/schema/index_domain.h"
 #include "codec/types/data_type.h"
@@ -23,7 +23,7 @@ struct Schema {
   const DataTypeNames* dtype = nullptr;
   std::optional<IndexDomain> domain;
   ChunkLayout chunk_layout;
-  std::optional<CodecSpec> codec;
+  std::optional<CodecConstraints> codec;
   // As the document has it, until `dtype` is known; then ParseSchemaFillValue's form.
   std::optional<JsonValue> fill_value;
   DimensionUnits dimension_units;

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
 #include "codec/schema/zarr3_codec_resolution.h"
@@ -52,7 +52,8 @@ JsonValue ZeroOf(const DataTypeNames& type) {
 // constraint has a sharding_indexed, one is added.
 Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const DataTypeNames& type,
                                      const ChunkLayout& layout, const ChunkShapes& shapes) {
-  UNSHARD_ASSIGN_OR_RETURN(const CodecSpec spec, RequiredCodec(schema, CodecSpec::Driver::kZarr3));
+  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints spec,
+                           RequiredCodec(schema, CodecConstraints::Driver::kZarr3));
   Zarr3CodecChain chain = spec.chain.value_or(Zarr3CodecChain());
   if (shapes.read != shapes.write && chain.sharding_height() == 0) {
     Zarr3Codec sharding{"sharding_indexed", JsonValue::Object(), {std::move(chain)}, {}};

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "codec/array/document.h"
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/json/parser.h"
 #include "codec/types/fill_value.h"
 #include "codec/zarr3/chunk_codec.h"
@@ -98,7 +98,7 @@ class ArrayParser {
 
   Status TakeCodecs() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, document_.Member("codecs"));
-    UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, array_.rank()));
+    UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, array_.rank()));
     if (FindSharding(chain)) {
       array_.sharding = ChainJson(chain);
       UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding,
@@ -114,9 +114,9 @@ class ArrayParser {
     return {};
   }
 
-  static JsonValue ChainJson(const CodecChain& chain) {
+  static JsonValue ChainJson(const ChainSpec& chain) {
     std::vector<JsonValue> items;
-    for (const Codec& codec : chain) items.push_back(codec.json);
+    for (const CodecSpec& codec : chain) items.push_back(codec.json);
     return JsonValue::Array(std::move(items));
   }
 

@@ -44,7 +44,7 @@ std::optional<std::uint64_t> FixedItemSize(const JsonValue& data_type) {
 
 // The length of one chunk after the codec "bytes", which is at position `bytes` of the chain;
 // nothing where another codec is there, or one before it may change the length.
-std::optional<std::uint64_t> PlainSize(const CodecChain& chain, std::size_t bytes,
+std::optional<std::uint64_t> PlainSize(const ChainSpec& chain, std::size_t bytes,
                                        const std::vector<std::uint64_t>& chunk_shape,
                                        const JsonValue& data_type) {
   if (chain[bytes].name != "bytes") return std::nullopt;
@@ -123,13 +123,13 @@ class ZarrChunkCheck final : public ChunkCheck {
 
 }  // namespace
 
-std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const CodecChain& chain,
+std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const ChainSpec& chain,
                                                      const std::vector<std::uint64_t>& chunk_shape,
                                                      const JsonValue& data_type) {
   BytesCodecs known;
   std::size_t first_known = chain.size();
   while (first_known > 0) {
-    const Codec& codec = chain[first_known - 1];
+    const CodecSpec& codec = chain[first_known - 1];
     auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
     if (!made || *made == nullptr || !(*made)->CanDecode()) break;
     known.insert(known.begin(), *std::move(made));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/voxel/chunk_check.h"
 
 namespace unshard {
@@ -15,7 +15,7 @@ namespace unshard {
 // compressors and checksums at the end of the chain must decode, and where the data type has a
 // fixed size, to exactly the bytes of a chunk. Where nothing else is known, chunks must not be
 // empty. Never null; immutable; thread-safe.
-std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const CodecChain& chain,
+std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const ChainSpec& chain,
                                                      const std::vector<std::uint64_t>& chunk_shape,
                                                      const JsonValue& data_type);
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "codec/chain/codec_spec.h"
 #include "codec/chain/definition.h"
 #include "codec/codecs/transpose.h"
-#include "codec/compression/codec_chain.h"
 #include "codec/json/writer.h"
 #include "codec/voxel/item_codec.h"
 #include "codec/zarr3/n5_default.h"
@@ -14,19 +14,19 @@
 namespace unshard {
 namespace {
 
-tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
+tl::unexpected<Error> NotSupported(const CodecSpec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported,
               codec.json_path + ": the codec \"" + codec.name + "\" " + std::string(why));
 }
 
 // A codec where arrays are encoded, before "bytes".
-tl::unexpected<Error> NotAnArrayCodec(const Codec& codec) {
+tl::unexpected<Error> NotAnArrayCodec(const CodecSpec& codec) {
   const auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
   if (!made || *made) return NotSupported(codec, "encodes bytes, so it needs \"bytes\" before it");
   return NotSupported(codec, "is not supported, so voxels cannot be decoded");
 }
 
-JsonValue ConfigurationOf(const Codec& codec) {
+JsonValue ConfigurationOf(const CodecSpec& codec) {
   const JsonValue* const configuration = codec.configuration();
   return configuration != nullptr ? *configuration : JsonValue();
 }
@@ -36,7 +36,7 @@ class ChainBuilder {
  public:
   ChainBuilder(const DataType& type, std::size_t rank) { chain_.decoded = {type, rank}; }
 
-  Status Take(const Codec& codec) {
+  Status Take(const CodecSpec& codec) {
     if (has_bytes_) return TakeBytesCodec(codec);
     if (codec.name == "bytes") return TakeBytes(codec);
     if (codec.name == "packbits") return TakePackBits(codec);
@@ -50,14 +50,14 @@ class ChainBuilder {
   }
 
  private:
-  Status TakeTranspose(const Codec& codec) {
+  Status TakeTranspose(const CodecSpec& codec) {
     const ArrayRepresentation& items = chain_.encoded();
     UNSHARD_ASSIGN_OR_RETURN(auto order, TransposeOrder(codec, items.rank));
     chain_.array_steps.push_back({MakeTransposeCodec(std::move(order), items)});
     return {};
   }
 
-  Status TakeArrayCodec(const Codec& codec) {
+  Status TakeArrayCodec(const CodecSpec& codec) {
     UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, BindArrayCodec(codec, chain_.encoded()));
     if (!bound) return NotAnArrayCodec(codec);
     if (needs_exact_items_ && !bound->is_lossless()) {
@@ -71,13 +71,13 @@ class ChainBuilder {
     return {};
   }
 
-  Status TakeBytes(const Codec& codec) {
+  Status TakeBytes(const CodecSpec& codec) {
     has_bytes_ = true;
     UNSHARD_ASSIGN_OR_RETURN(chain_.big_endian, IsBigEndian(codec));
     return {};
   }
 
-  Status TakePackBits(const Codec& codec) {
+  Status TakePackBits(const CodecSpec& codec) {
     has_bytes_ = true;
     const CodecOptions options(codec.configuration(), codec.configuration_path());
     UNSHARD_ASSIGN_OR_RETURN(chain_.packing,
@@ -86,7 +86,7 @@ class ChainBuilder {
     return {};
   }
 
-  Status TakeBytesCodec(const Codec& codec) {
+  Status TakeBytesCodec(const CodecSpec& codec) {
     const JsonValue* configuration = codec.configuration();
     // `typesize` may be absent without a shuffle: TensorStore then encodes with the size of the
     // items.
@@ -113,21 +113,21 @@ class ChainBuilder {
 
 Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataType& type,
                                           std::size_t rank) {
-  UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, rank));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, rank));
   return MakeZarr3ChunkCodec(chain, codecs.path(), type, rank);
 }
 
-Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const CodecChain& chain, const std::string& path,
+Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const ChainSpec& chain, const std::string& path,
                                           const DataType& type, std::size_t rank) {
   if (chain.size() == 1 && chain[0].name == "n5_default") {
     return MakeN5DefaultCodec(chain[0], type, rank);
   }
   ChainBuilder builder(type, rank);
-  for (const Codec& codec : chain) UNSHARD_RETURN_IF_ERROR(builder.Take(codec));
+  for (const CodecSpec& codec : chain) UNSHARD_RETURN_IF_ERROR(builder.Take(codec));
   return std::move(builder).Finish(path);
 }
 
-Result<ArrayCodecPtr> BindArrayCodec(const Codec& codec, const ArrayRepresentation& decoded) {
+Result<ArrayCodecPtr> BindArrayCodec(const CodecSpec& codec, const ArrayRepresentation& decoded) {
   const ArrayCodecDefinition* const definition = FindArrayCodec(codec.name);
   if (definition == nullptr) return nullptr;
   const std::string path = codec.configuration_path();

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "codec/chain/codec.h"
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/json/cursor.h"
 #include "codec/voxel/chunk_codec.h"
 
@@ -17,11 +17,11 @@ namespace unshard {
 Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataType& type,
                                           std::size_t rank);
 // The same of a list that is parsed, whose path is `path`.
-Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const CodecChain& chain, const std::string& path,
+Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const ChainSpec& chain, const std::string& path,
                                           const DataType& type, std::size_t rank);
 
 // An array-to-array codec, but no transpose, bound to the items that reach it; null for any other
 // codec. Fails as ArrayCodecDefinition::bind does.
-Result<ArrayCodecPtr> BindArrayCodec(const Codec& codec, const ArrayRepresentation& decoded);
+Result<ArrayCodecPtr> BindArrayCodec(const CodecSpec& codec, const ArrayRepresentation& decoded);
 
 }  // namespace unshard

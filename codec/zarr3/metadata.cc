@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "codec/array/document.h"
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
@@ -61,7 +61,7 @@ class ArrayRewriter {
     UNSHARD_ASSIGN_OR_RETURN(key_encoding_,
                              NormaliseMember(document_, encoding, "chunk_key_encoding"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, Member("codecs"));
-    UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, node_.shape.size()));
+    UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, node_.shape.size()));
     if (FindSharding(chain)) {
       UNSHARD_ASSIGN_OR_RETURN(chain, Unshard(chain));
     }
@@ -131,7 +131,7 @@ class ArrayRewriter {
     return FillItem{*type, *std::move(item)};
   }
 
-  Result<CodecChain> Unshard(const CodecChain& chain) {
+  Result<ChainSpec> Unshard(const ChainSpec& chain) {
     if (grid_name_ != "regular") {
       return Fail(ErrorCode::kNotSupported, MemberPath(path_, "chunk_grid") +
                                                 ": sharding is not supported with the grid \"" +
@@ -162,9 +162,9 @@ class ArrayRewriter {
     return std::move(sharding.flattened);
   }
 
-  void SetCodecs(CodecChain chain, const JsonValue& before) {
+  void SetCodecs(ChainSpec chain, const JsonValue& before) {
     std::vector<JsonValue> items;
-    for (Codec& codec : chain) items.push_back(std::move(codec.json));
+    for (CodecSpec& codec : chain) items.push_back(std::move(codec.json));
     JsonValue codecs = JsonValue::Array(std::move(items));
     if (!(codecs == before)) document_.Set("codecs", std::move(codecs));
   }

@@ -73,12 +73,12 @@ tl::unexpected<Error> ExpectedChain(const JsonCursor& codecs) {
 
 }  // namespace
 
-Result<ChunkCodecPtr> MakeN5DefaultCodec(const Codec& codec, const DataType& type,
+Result<ChunkCodecPtr> MakeN5DefaultCodec(const CodecSpec& codec, const DataType& type,
                                          std::size_t rank) {
   const JsonCursor cursor(codec.json, codec.json_path);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member("codecs"));
-  UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, rank));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, rank));
   const bool of_blocks = (chain.size() == 2 || chain.size() == 3) && chain[0].name == "transpose" &&
                          chain[1].name == "bytes";
   if (!of_blocks) return ExpectedChain(codecs);
@@ -94,7 +94,7 @@ Result<ChunkCodecPtr> MakeN5DefaultCodec(const Codec& codec, const DataType& typ
   items.decoded.type = type;
   items.big_endian = true;
   if (chain.size() == 3) {
-    const Codec& last = chain[2];
+    const CodecSpec& last = chain[2];
     UNSHARD_ASSIGN_OR_RETURN(
         auto made, MakeBytesCodec(last.name, last.configuration(), last.configuration_path()));
     if (!made) {

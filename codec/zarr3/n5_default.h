@@ -4,13 +4,13 @@
 
 #include <cstddef>
 
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/voxel/chunk_codec.h"
 
 namespace unshard {
 
 // Fails as MakeZarr3ChunkCodec does. Requires: a codec of that name. Pure function; thread-safe.
-Result<ChunkCodecPtr> MakeN5DefaultCodec(const Codec& codec, const DataType& type,
+Result<ChunkCodecPtr> MakeN5DefaultCodec(const CodecSpec& codec, const DataType& type,
                                          std::size_t rank);
 
 }  // namespace unshard

@@ -13,19 +13,19 @@
 namespace unshard {
 namespace {
 
-tl::unexpected<Error> ShardingNotSupported(const Codec& codec, std::string_view why) {
+tl::unexpected<Error> ShardingNotSupported(const CodecSpec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported,
               codec.json_path + ": \"" + codec.name + "\" " + std::string(why));
 }
 
-Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unknown) {
+Result<BytesCodecPtr> KnownBytesCodec(const CodecSpec& codec, std::string_view unknown) {
   UNSHARD_ASSIGN_OR_RETURN(
       auto made, MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path()));
   if (!made) return ShardingNotSupported(codec, unknown);
   return made;
 }
 
-Status AppendIndexChecksum(const Codec& codec, ZarrIndexEncoding& index) {
+Status AppendIndexChecksum(const CodecSpec& codec, ZarrIndexEncoding& index) {
   constexpr std::string_view kInTheWay =
       "has no known fixed output size, so the shard index cannot be located";
   UNSHARD_ASSIGN_OR_RETURN(auto made, KnownBytesCodec(codec, kInTheWay));
@@ -36,10 +36,10 @@ Status AppendIndexChecksum(const Codec& codec, ZarrIndexEncoding& index) {
 
 Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t rank) {
   const std::size_t index_rank = rank + 1;
-  UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, index_rank));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, index_rank));
   ZarrIndexEncoding index;
   bool has_bytes = false;
-  for (const Codec& codec : chain) {
+  for (const CodecSpec& codec : chain) {
     if (has_bytes) {
       UNSHARD_RETURN_IF_ERROR(AppendIndexChecksum(codec, index));
     } else if (codec.name == "bytes") {
@@ -77,34 +77,34 @@ class Resolver {
     result_.chunk_shape = shard_shape;
   }
 
-  Result<ZarrSharding> Resolve(CodecChain chain) {
+  Result<ZarrSharding> Resolve(ChainSpec chain) {
     for (auto sharding = FindSharding(chain); sharding; sharding = FindSharding(chain)) {
       for (std::size_t i = 0; i < *sharding; ++i) {
         UNSHARD_RETURN_IF_ERROR(TakeArrayCodec(chain[i]));
       }
       UNSHARD_RETURN_IF_ERROR(TakeSharding(chain[*sharding]));
       UNSHARD_RETURN_IF_ERROR(TakeTail(chain, *sharding + 1));
-      UNSHARD_ASSIGN_OR_RETURN(CodecChain inner, InnerChain(chain[*sharding]));
+      UNSHARD_ASSIGN_OR_RETURN(ChainSpec inner, InnerChain(chain[*sharding]));
       chain = std::move(inner);
     }
-    for (Codec& codec : chain) result_.flattened.push_back(std::move(codec));
+    for (CodecSpec& codec : chain) result_.flattened.push_back(std::move(codec));
     return std::move(result_);
   }
 
  private:
-  static Result<JsonCursor> ConfigurationOf(const Codec& codec) {
+  static Result<JsonCursor> ConfigurationOf(const CodecSpec& codec) {
     return JsonCursor(codec.json, codec.json_path).Member("configuration");
   }
 
-  [[nodiscard]] Result<CodecChain> InnerChain(const Codec& codec) const {
+  [[nodiscard]] Result<ChainSpec> InnerChain(const CodecSpec& codec) const {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, ConfigurationOf(codec));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member("codecs"));
-    UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, axes_.size()));
+    UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, axes_.size()));
     if (chain.empty()) return codecs.Expected("at least one codec");
     return chain;
   }
 
-  Status TakeArrayCodec(const Codec& codec) {
+  Status TakeArrayCodec(const CodecSpec& codec) {
     if (codec.name == "transpose") {
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, axes_.size()));
       axes_ = Transposed(axes_, order);
@@ -120,7 +120,7 @@ class Resolver {
   }
 
   // Takes the fill value through an elementwise codec. Conversions and rounding keep a 0.
-  Status EncodeFill(const Codec& codec) {
+  Status EncodeFill(const CodecSpec& codec) {
     constexpr std::string_view kChanges =
         "may change the fill value of absent inner chunks: choose a fill value that is read back "
         "bit by bit";
@@ -177,7 +177,7 @@ class Resolver {
     return {};
   }
 
-  Status TakeSharding(const Codec& codec) {
+  Status TakeSharding(const CodecSpec& codec) {
     ZarrShardLevel level;
     level.axes = axes_;
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, ConfigurationOf(codec));
@@ -196,7 +196,7 @@ class Resolver {
   }
 
   // Takes the bytes-to-bytes codecs after the current sharding codec.
-  Status TakeTail(const CodecChain& chain, std::size_t begin) {
+  Status TakeTail(const ChainSpec& chain, std::size_t begin) {
     ZarrShardLevel& level = result_.levels.back();
     const bool outermost = result_.levels.size() == 1;
     std::vector<BytesCodecPtr> codecs;
@@ -239,7 +239,7 @@ JsonValue ShardingCodecJson(JsonValue chunk_shape, JsonValue codecs) {
                                           {"index_codecs", std::move(index_codecs)}}));
 }
 
-Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
+Result<ZarrSharding> ResolveSharding(const ChainSpec& chain,
                                      const std::vector<std::uint64_t>& shard_shape,
                                      const std::optional<FillItem>& fill_value) {
   return Resolver(shard_shape, fill_value).Resolve(chain);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/types/data_type.h"
 #include "codec/zarr3/shard.h"
 
@@ -16,7 +16,7 @@ struct ZarrSharding {
   std::vector<ZarrShardLevel> levels;  // outermost first, at least one
   // The codecs after the outermost sharding_indexed, where the shard has to be decoded as a whole.
   std::vector<BytesCodecPtr> outer_codecs;
-  CodecChain flattened;                    // the chain of the unsharded equivalent
+  ChainSpec flattened;                     // the chain of the unsharded equivalent
   std::vector<std::uint64_t> chunk_shape;  // of the innermost chunks, in array axis order
 };
 
@@ -38,7 +38,7 @@ struct FillItem {
 // Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it,
 // but those of the unsharded equivalent have it as it is: codecs that do not give it back bit by
 // bit are refused. Of scale_offset and cast_value their specifications demand that they do.
-Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
+Result<ZarrSharding> ResolveSharding(const ChainSpec& chain,
                                      const std::vector<std::uint64_t>& shard_shape,
                                      const std::optional<FillItem>& fill_value);
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/core/byte_range.h"
 #include "codec/json/parser.h"
 #include "codec/zarr2/array.h"
@@ -115,8 +115,8 @@ bool NamesAPath(const DrawnChain& chain, const std::string& message) {
 
 Status CheckStored(const DrawnChain& chain, const JsonValue& json, ByteSpan encoded) {
   if (chain.is_zarr2) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const CodecChain codecs,
-                           ParseCodecChain(JsonCursor(json, "codecs"), chain.shape.size()));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec codecs,
+                           ParseChainSpec(JsonCursor(json, "codecs"), chain.shape.size()));
   const auto check =
       MakeZarrChunkCheck(codecs, chain.shape, ExtensionJson(DataTypeName(chain.type)));
   return check->Check(chain.shape, encoded.size(), encoded);

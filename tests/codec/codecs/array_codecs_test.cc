@@ -229,7 +229,7 @@ TEST(ArrayCodecs, ThoseThatAreElementwiseEncodeEachItemByItself) {
   for (const DataType& type : ChainTypes()) {
     for (std::size_t number = 2; number < kArrayCodecs; ++number) {  // 0 and 1 are transposes
       const JsonValue json = ParseJson("[" + ArrayCodec(number, type, 2).json + "]").value();
-      const CodecChain chain = ParseCodecChain(JsonCursor(json, "codecs"), 2).value();
+      const ChainSpec chain = ParseChainSpec(JsonCursor(json, "codecs"), 2).value();
       const auto codec = BindArrayCodec(chain[0], {type, 2});
       if (!codec || !std::holds_alternative<Elementwise>((*codec)->dependence())) continue;
       const ByteVector bytes = RandomChoices(static_cast<std::uint32_t>(number));

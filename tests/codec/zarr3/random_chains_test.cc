@@ -72,7 +72,7 @@ void DrawOuterCodecs(Choices& choices, DrawnShard& shard) {
     shard.stored = codec.after;
     if (number > 1) continue;
     const JsonValue json = ParseJson("[" + codec.json + "]").value();
-    const CodecChain chain = ParseCodecChain(JsonCursor(json, ""), shard.shape.size()).value();
+    const ChainSpec chain = ParseChainSpec(JsonCursor(json, ""), shard.shape.size()).value();
     shard.axes = Transposed(shard.axes, TransposeOrder(chain[0], shard.shape.size()).value());
   }
 }

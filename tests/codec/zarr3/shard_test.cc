@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/compression/gzip.h"
 #include "codec/core/crc32c.h"
 #include "codec/json/cursor.h"
@@ -26,7 +26,7 @@ using Rows = std::vector<std::uint64_t>;  // offset, size, offset, size, …
 ZarrSharding Resolve(const std::string& codecs, const std::vector<std::uint64_t>& shard_shape) {
   const auto json = ParseJson(codecs);
   EXPECT_TRUE(json) << json.error().message;
-  const auto chain = ParseCodecChain(JsonCursor(*json, "codecs"), shard_shape.size());
+  const auto chain = ParseChainSpec(JsonCursor(*json, "codecs"), shard_shape.size());
   EXPECT_TRUE(chain) << chain.error().message;
   auto sharding = ResolveSharding(*chain, shard_shape, std::nullopt);
   EXPECT_TRUE(sharding) << sharding.error().message;

@@ -13,7 +13,7 @@
 namespace unshard {
 
 // The constraints on the codec of one format, which TensorStore calls a driver.
-struct CodecSpec {
+struct CodecConstraints {
   enum class Driver { kPrecomputed, kZarr3, kZarr2, kN5 };
   Driver driver = Driver::kZarr3;
   // Other drivers than kZarr3: the constrained members in canonical form. Zarr v2: `compressor`,
@@ -26,11 +26,11 @@ struct CodecSpec {
 // Parses the JSON form, whose `driver` names the format ("zarr2" is "zarr"). Absent options of the
 // compressors of Zarr v2 and N5 take TensorStore's defaults here, those of Zarr v3 only later.
 // Fails with kDataLoss, naming the JSON path and what was expected.
-Result<CodecSpec> ParseCodecSpec(const JsonCursor& json);
+Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json);
 
 // Adds the constraints of `other`; fails with kInvalidArgument, naming the member, where they
 // contradict those of `into`.
-Status MergeCodecSpecs(CodecSpec& into, const CodecSpec& other);
+Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& other);
 
 // The compressors of Zarr v2 arrays and N5 datasets without such a constraint; in N5, items of one
 // byte are shuffled by bits.

@@ -18,7 +18,7 @@
 namespace unshard {
 
 // One codec of a chain.
-struct Codec {
+struct CodecSpec {
   std::string name;       // the current short name
   JsonValue json;         // {"name": …, "configuration"?: …}, in the form of current readers
   std::string json_path;  // for messages: "codecs[0]"
@@ -28,7 +28,7 @@ struct Codec {
   [[nodiscard]] std::string configuration_path() const { return json_path + ".configuration"; }
 };
 
-using CodecChain = std::vector<Codec>;
+using ChainSpec = std::vector<CodecSpec>;
 
 // An extension point of array metadata (`chunk_grid`, `chunk_key_encoding`, `data_type`, a codec)
 // as an object with a short name, without a null configuration and without a redundant
@@ -40,22 +40,22 @@ JsonValue ExtensionJson(std::string_view name, JsonValue configuration = {});
 
 // Parses a list of codecs for arrays of rank `rank`. Unknown codecs are kept unchanged. Fails with
 // kDataLoss on anything but a list of codecs.
-Result<CodecChain> ParseCodecChain(const JsonCursor& codecs, std::size_t rank);
+Result<ChainSpec> ParseChainSpec(const JsonCursor& codecs, std::size_t rank);
 
 // The position of `sharding_indexed`, or nothing where the chain has none.
-std::optional<std::size_t> FindSharding(const CodecChain& chain);
+std::optional<std::size_t> FindSharding(const ChainSpec& chain);
 
 // The `order` of a transpose codec: a permutation of the `rank` dimensions.
-Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank);
+Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& codec, std::size_t rank);
 
 // Whether a `bytes` codec stores items big-endian; where its `endian` is absent, little-endian.
-Result<bool> IsBigEndian(const Codec& bytes);
+Result<bool> IsBigEndian(const CodecSpec& bytes);
 
 // True for array-to-array codecs that encode each element by itself and keep the shape: encoding a
 // whole shard is then the same as encoding each of its inner chunks.
 bool IsElementwise(std::string_view codec_name);
 
 // "transpose, bytes, zstd", for messages and `unshard info`.
-std::string DescribeCodecs(const CodecChain& chain);
+std::string DescribeCodecs(const ChainSpec& chain);
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-#include "codec/schema/codec_spec.h"
+#include "codec/schema/codec_constraints.h"
 
 #include <array>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace unshard {
 namespace {
 
-using Driver = CodecSpec::Driver;
+using Driver = CodecConstraints::Driver;
 using OptionType = CodecOption::Type;
 
 constexpr std::array<std::string_view, 4> kEncodings = {"raw", "png", "jpeg",
@@ -75,13 +75,13 @@ Result<Driver> ParseDriver(const JsonCursor& json) {
 }
 
 // The member `name` as `option` reads it, into spec.members.
-Status TakeOption(const JsonCursor& json, const CodecOption& option, CodecSpec& spec) {
+Status TakeOption(const JsonCursor& json, const CodecOption& option, CodecConstraints& spec) {
   UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(json, option));
   if (value) spec.members.Set(option.name, *std::move(value));
   return {};
 }
 
-Status ParsePrecomputed(const JsonCursor& json, CodecSpec& spec) {
+Status ParsePrecomputed(const JsonCursor& json, CodecConstraints& spec) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(
       json, {"driver", "encoding", "jpeg_quality", "png_level", "shard_data_encoding"}));
   UNSHARD_RETURN_IF_ERROR(
@@ -102,7 +102,7 @@ Status ParsePrecomputed(const JsonCursor& json, CodecSpec& spec) {
   return {};
 }
 
-Status ParseZarr2(const JsonCursor& json, CodecSpec& spec) {
+Status ParseZarr2(const JsonCursor& json, CodecConstraints& spec) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compressor", "filters"}));
   const JsonValue* const filters = json.value().Find("filters");
   if (filters != nullptr && !filters->is_null() &&
@@ -121,7 +121,7 @@ Status ParseZarr2(const JsonCursor& json, CodecSpec& spec) {
   return {};
 }
 
-Status ParseN5(const JsonCursor& json, CodecSpec& spec) {
+Status ParseN5(const JsonCursor& json, CodecConstraints& spec) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compression"}));
   if (json.value().Find("compression") == nullptr) return {};
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("compression"));
@@ -130,7 +130,7 @@ Status ParseN5(const JsonCursor& json, CodecSpec& spec) {
   return {};
 }
 
-Status ParseZarr3(const JsonCursor& json, CodecSpec& spec) {
+Status ParseZarr3(const JsonCursor& json, CodecConstraints& spec) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "codecs"}));
   if (json.value().Find("codecs") == nullptr) return {};
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("codecs"));
@@ -140,8 +140,8 @@ Status ParseZarr3(const JsonCursor& json, CodecSpec& spec) {
 
 }  // namespace
 
-Result<CodecSpec> ParseCodecSpec(const JsonCursor& json) {
-  CodecSpec spec;
+Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
+  CodecConstraints spec;
   UNSHARD_ASSIGN_OR_RETURN(spec.driver, ParseDriver(json));
   switch (spec.driver) {
     case Driver::kPrecomputed:
@@ -160,7 +160,7 @@ Result<CodecSpec> ParseCodecSpec(const JsonCursor& json) {
   return spec;
 }
 
-Status MergeCodecSpecs(CodecSpec& into, const CodecSpec& other) {
+Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& other) {
   if (into.driver != other.driver) {
     return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers " +
                                                  std::string(DriverName(into.driver)) + " and " +

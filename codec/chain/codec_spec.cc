@@ -1,4 +1,4 @@
-#include "codec/compression/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ std::string ShortExtensionName(std::string_view name) {
   return std::string(name);
 }
 
-Result<Codec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
+Result<CodecSpec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(JsonValue json, NormaliseExtension(cursor));
   std::string name = json.Find("name")->text();
   if (name == "endian") {
@@ -60,7 +60,7 @@ Result<Codec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
     json.Set("name", JsonValue::String(name));
   }
   if (name == "transpose") SpellOutOrder(json, rank);
-  return Codec{std::move(name), std::move(json), cursor.path()};
+  return CodecSpec{std::move(name), std::move(json), cursor.path()};
 }
 
 }  // namespace
@@ -96,26 +96,26 @@ JsonValue ExtensionJson(std::string_view name, JsonValue configuration) {
   return extension;
 }
 
-Result<CodecChain> ParseCodecChain(const JsonCursor& codecs, std::size_t rank) {
+Result<ChainSpec> ParseChainSpec(const JsonCursor& codecs, std::size_t rank) {
   constexpr std::size_t kMostCodecs = 1024;
   UNSHARD_ASSIGN_OR_RETURN(const std::vector<JsonCursor> items, codecs.Items(kMostCodecs));
-  CodecChain chain;
+  ChainSpec chain;
   for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(Codec codec, ParseCodec(item, rank));
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec, ParseCodec(item, rank));
     chain.push_back(std::move(codec));
   }
   return chain;
 }
 
-std::optional<std::size_t> FindSharding(const CodecChain& chain) {
-  const auto found = std::find_if(chain.begin(), chain.end(), [](const Codec& codec) {
+std::optional<std::size_t> FindSharding(const ChainSpec& chain) {
+  const auto found = std::find_if(chain.begin(), chain.end(), [](const CodecSpec& codec) {
     return codec.name == "sharding_indexed";
   });
   if (found == chain.end()) return std::nullopt;
   return static_cast<std::size_t>(found - chain.begin());
 }
 
-Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank) {
+Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& codec, std::size_t rank) {
   const JsonCursor cursor(codec.json, codec.json_path);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor order, configuration.Member("order"));
@@ -133,7 +133,7 @@ Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t 
   return axes;
 }
 
-Result<bool> IsBigEndian(const Codec& bytes) {
+Result<bool> IsBigEndian(const CodecSpec& bytes) {
   const JsonCursor cursor(bytes.json, bytes.json_path);
   UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
   if (configurations.empty()) return false;
@@ -148,9 +148,9 @@ Result<bool> IsBigEndian(const Codec& bytes) {
 
 bool IsElementwise(std::string_view codec_name) { return IsOneOf(kElementwise, codec_name); }
 
-std::string DescribeCodecs(const CodecChain& chain) {
+std::string DescribeCodecs(const ChainSpec& chain) {
   std::string text;
-  for (const Codec& codec : chain) {
+  for (const CodecSpec& codec : chain) {
     if (!text.empty()) text += ", ";
     text += codec.name;
   }
