@@ -150,12 +150,13 @@ TEST(CompressedSegmentation, ChannelsHaveTablesOfTheirOwn) {
 }
 
 TEST(CompressedSegmentation, RefusesOffsetsBeyond24BitsFromTheStartOfTheChunk) {
-  // Each channel is within reach of its own start, the second one not of the start of the chunk.
+  // Each channel is within reach of its own start, the last block of the second one not of the
+  // start of the chunk.
   const std::uint64_t block = 1u << 16;
-  ByteVector labels(2 * 70 * block * 8);
+  ByteVector labels(2 * 52 * block * 8);
   for (std::size_t i = 0; i < labels.size() / 8; ++i) StoreU64Le(labels.data() + 8 * i, i);
   const auto encoded =
-      EncodeCompressedSegmentation(labels, {{70 * block, 1, 1}, {block, 1, 1}, 2, 2});
+      EncodeCompressedSegmentation(labels, {{52 * block, 1, 1}, {block, 1, 1}, 2, 2});
   ASSERT_FALSE(encoded);
   EXPECT_EQ(encoded.error().code, ErrorCode::kResourceExhausted);
 }

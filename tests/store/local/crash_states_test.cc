@@ -19,6 +19,7 @@
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
 #include "store/local/local_replacer.h"
+#include "tests/support/full_run.h"
 #include "tests/support/published_shards.h"
 #include "tests/support/sharded_source.h"
 #include "tests/support/simulated_disk.h"
@@ -30,7 +31,6 @@ namespace {
 const std::vector<std::uint64_t> kSize = {14, 8, 7};
 const std::vector<std::uint64_t> kChunk = {4, 4, 4};
 constexpr std::uint64_t kShards = 2;
-constexpr std::uint64_t kSeeds = 6;
 constexpr std::string_view kLockSuffix = ".__lock";
 constexpr std::string_view kNewSuffix = ".new.__lock";
 
@@ -289,6 +289,7 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, CrashStatesTest, testing::ValuesIn(kScenario
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(CrashStatesTest, EachShardIsAVersionAsAWholeAndWhatWasAcknowledgedIsThere) {
+  const std::uint64_t seeds = InFullRun(6U, 2U);
   for (std::uint64_t n = 1;; ++n) {
     SCOPED_TRACE("crash at operation " + std::to_string(n));
     const auto disk = NewDisk();
@@ -297,8 +298,8 @@ TEST_P(CrashStatesTest, EachShardIsAVersionAsAWholeAndWhatWasAcknowledgedIsThere
     std::vector<std::shared_ptr<SimulatedDisk>> after = {
         disk->AfterKill(), disk->AfterPowerLoss(Survival::kNothing, n),
         disk->AfterPowerLoss(Survival::kEverything, n)};
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      after.push_back(disk->AfterPowerLoss(Survival::kRandom, n * kSeeds + seed));
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      after.push_back(disk->AfterPowerLoss(Survival::kRandom, n * seeds + seed));
     }
     for (const auto& each : after) {
       Check(*each, progress);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "store/local/local_replacer.h"
+#include "tests/support/full_run.h"
 #include "tests/support/published_shards.h"
 #include "tests/support/simulated_disk.h"
 
@@ -116,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, PublishCrashTest, testing::ValuesIn(Scenario
                          NameOfScenario);
 
 TEST_P(PublishCrashTest, EveryOperationLeavesTheOldOrTheNewVersionAfterAPowerLoss) {
-  constexpr std::uint64_t kSeeds = 12;
+  const std::uint64_t seeds = InFullRun(12U, 3U);
   std::uint64_t points = 0;
   for (std::uint64_t n = 1;; ++n) {
     const auto disk = NewDisk();
@@ -133,15 +134,15 @@ TEST_P(PublishCrashTest, EveryOperationLeavesTheOldOrTheNewVersionAfterAPowerLos
     ExpectOneVersionAndGoOn(disk->AfterPowerLoss(Survival::kNothing, n));
     ExpectOneVersionAndGoOn(disk->AfterPowerLoss(Survival::kEverything, n));
     ExpectOneVersionAndGoOn(disk->AfterKill());
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const bool is_new = ExpectOneVersionAndGoOn(disk->AfterPowerLoss(Survival::kRandom, seed));
       EXPECT_TRUE(!result || is_new) << "acknowledged, and lost with seed " << seed;
     }
-    points += 3 + kSeeds;
+    points += 3 + seeds;
     if (HasFailure()) return;
   }
   RecordProperty("crash_points", static_cast<int>(points));
-  EXPECT_GT(points, 60u);
+  EXPECT_GT(points, 4 * (3 + seeds));
 }
 
 TEST_P(PublishCrashTest, EveryFailingOperationIsAnErrorOrHarmless) {
@@ -169,6 +170,7 @@ TEST_P(PublishCrashTest, EveryFailingOperationIsAnErrorOrHarmless) {
 
 // The publish before has renamed its version, and could not sync the directory any more.
 TEST_P(PublishCrashTest, AfterAFailedSyncEveryCrashOfTheNextPublishLeavesOneVersion) {
+  const std::uint64_t seeds = InFullRun(8U, 2U);
   std::uint64_t renamed = 0;
   for (std::uint64_t n = 1;; ++n) {
     const auto begin = [&] {
@@ -190,7 +192,7 @@ TEST_P(PublishCrashTest, AfterAFailedSyncEveryCrashOfTheNextPublishLeavesOneVers
       const auto disk = std::get<0>(begin());
       disk->CrashAt(m);
       const auto result = Publish(disk);
-      for (std::uint64_t seed = 0; seed <= 8; ++seed) {
+      for (std::uint64_t seed = 0; seed <= seeds; ++seed) {
         const auto survival = seed == 0 ? Survival::kNothing : Survival::kRandom;
         const ShardContent found = Found(*disk->AfterPowerLoss(survival, seed));
         EXPECT_TRUE(found == new_ || (!result && found == old_)) << "with seed " << seed;

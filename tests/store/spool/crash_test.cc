@@ -10,6 +10,7 @@
 
 #include "store/object/log.h"
 #include "store/spool/spool.h"
+#include "tests/support/full_run.h"
 #include "tests/support/simulated_disk.h"
 
 namespace unshard {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr const char* kSource = "file:///data/segmentation";
 constexpr int kSteps = 14;
-constexpr std::uint64_t kScripts = 12;
 constexpr std::uint64_t kSeedsAtEachPoint = 5;
 
 using ChunkName = std::pair<std::string, std::string>;  // dataset, chunk
@@ -319,7 +319,8 @@ class SpoolCrash : public testing::TestWithParam<std::uint64_t> {
   static void TearDownTestSuite() { StartLog(LogSink::kStandardError, LogLevel::kInfo); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Scripts, SpoolCrash, testing::Range<std::uint64_t>(1, kScripts + 1));
+INSTANTIATE_TEST_SUITE_P(Scripts, SpoolCrash,
+                         testing::Range<std::uint64_t>(1, InFullRun(12U, 4U) + 1));
 
 TEST_P(SpoolCrash, EveryPromiseHoldsAtEveryOperation) {
   std::uint64_t states = 0;

@@ -8,13 +8,13 @@
 #include "store/object/log.h"
 #include "store/spool/sealed_name.h"
 #include "store/spool/spool.h"
+#include "tests/support/full_run.h"
 #include "tests/support/simulated_disk.h"
 
 namespace unshard {
 namespace {
 
 constexpr const char* kMovedSource = "file:///data/segmentation";
-constexpr std::uint64_t kSeeds = 8;
 
 // What stands under both names, in the spool and else in the store; "" where nothing does.
 struct Names {
@@ -134,6 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(SpoolMove, IsDoneOrNotAtEveryOperation) {
+  const std::uint64_t seeds = InFullRun(8U, 2U);
   std::uint64_t point = 1;
   for (bool finished = false; !finished; ++point) {
     SCOPED_TRACE("operation " + std::to_string(point));
@@ -146,7 +147,7 @@ TEST_P(SpoolMove, IsDoneOrNotAtEveryOperation) {
     Check(disk->AfterKill(), run);
     Check(disk->AfterPowerLoss(Survival::kNothing, point), run);
     Check(disk->AfterPowerLoss(Survival::kEverything, point), run);
-    for (std::uint64_t seed = point * kSeeds; seed < (point + 1) * kSeeds; ++seed) {
+    for (std::uint64_t seed = point * seeds; seed < (point + 1) * seeds; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       Check(disk->AfterPowerLoss(Survival::kRandom, seed), run);
       // The process that ends the move is ended as well.
