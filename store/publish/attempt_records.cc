@@ -8,21 +8,19 @@ namespace unshard {
 
 void AttemptRecords::Adopt(const std::shared_ptr<Spool>& spool) {
   for (auto& [number, attempt] : spool->TakeAttempts()) {
-    if (!attempt.upload.empty()) {
-      DropUpload(*spool, number, attempt);
-      continue;
-    }
+    const bool is_upload = !attempt.upload.empty();
+    if (is_upload) (void)DropUpload(attempt);
     const std::lock_guard lock(mutex_);
-    std::vector<Recorded>& known = records_[attempt.key];
-    known.push_back({spool, number, std::move(attempt)});
+    Records& known = is_upload ? uploads_ : records_;
+    known[attempt.key].push_back({spool, number, attempt});
   }
 }
 
-// Where the store cannot be reached the record stays, for the next mount.
-void AttemptRecords::DropUpload(Spool& spool, std::uint64_t number, const SpoolAttempt& attempt) {
-  Status done = store_->DropUpload(attempt.key, attempt.upload);
-  if (done) done = spool.ForgetAttempt(number);
+// Whether the store has dropped it.
+bool AttemptRecords::DropUpload(const SpoolAttempt& attempt) {
+  const Status done = store_->DropUpload(attempt.key, attempt.upload);
   if (!done) LogWarning(done.error().message);
+  return done.has_value();
 }
 
 Status AttemptRecords::Record(const std::string& key, const std::string& id,
@@ -39,14 +37,19 @@ Status AttemptRecords::Record(const std::string& key, const std::string& id,
   return {};
 }
 
+std::vector<AttemptRecords::Recorded> AttemptRecords::Take(Records& from, const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = from.find(key);
+  if (found == from.end()) return {};
+  std::vector<Recorded> taken = std::move(found->second);
+  from.erase(found);
+  return taken;
+}
+
 void AttemptRecords::Forget(const std::string& key) {
-  std::vector<Recorded> gone;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = records_.find(key);
-    if (found == records_.end()) return;
-    gone = std::move(found->second);
-    records_.erase(found);
+  std::vector<Recorded> gone = Take(records_, key);
+  for (Recorded& left : Take(uploads_, key)) {
+    if (DropUpload(left.attempt)) gone.push_back(std::move(left));
   }
   for (const Recorded& record : gone) {
     if (const Status done = record.spool->ForgetAttempt(record.number); !done) {
@@ -56,11 +59,13 @@ void AttemptRecords::Forget(const std::string& key) {
 }
 
 void AttemptRecords::ForgetAllBut(const std::set<std::string>& keys) {
-  std::vector<std::string> others;
+  std::set<std::string> others;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, records] : records_) {
-      if (!keys.contains(key)) others.push_back(key);
+    for (const Records* known : {&records_, &uploads_}) {
+      for (const auto& [key, records] : *known) {
+        if (!keys.contains(key)) others.insert(key);
+      }
     }
   }
   for (const std::string& key : others) Forget(key);

@@ -8,6 +8,10 @@
 //      whether the object has, or had, the version that it made.
 // Without step 3 what was published, and has been replaced by another host since, would be
 // published once more over that.
+//
+// What an earlier mount has left of an upload in parts is dropped twice: soon, when its spool is
+// taken over, and again where its object is forgotten (2). A part that was on its way when the
+// mount was killed may have arrived in between, and be stored again.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +37,13 @@ class AttemptRecords {
   // A sealed file: its spool, and its number there.
   using Sealed = std::pair<std::shared_ptr<Spool>, std::uint64_t>;
 
-  // What an earlier mount has left in a spool. Has the store drop what is left of its uploads.
+  // What an earlier mount has left in a spool. Has the store drop what is left of its uploads, for
+  // the first time.
   void Adopt(const std::shared_ptr<Spool>& spool);
   // Step 1. Does nothing for an `id` of "": the store marks no versions.
   Status Record(const std::string& key, const std::string& id, const std::vector<Sealed>& files);
-  // Step 2, for all attempts of an object.
+  // Step 2, for all attempts of an object. Has the store drop what is left of its uploads. Where it
+  // cannot be reached their records stay, for the next mount.
   void Forget(const std::string& key);
   // The same, for all objects but these: of the others no file waits.
   void ForgetAllBut(const std::set<std::string>& keys);
@@ -51,17 +57,20 @@ class AttemptRecords {
   [[nodiscard]] bool Names(const std::string& key, const Sealed& file) const;
 
  private:
-  void DropUpload(Spool& spool, std::uint64_t number, const SpoolAttempt& attempt);
-
   struct Recorded {
     std::shared_ptr<Spool> spool;
     std::uint64_t number = 0;
     SpoolAttempt attempt;
   };
+  using Records = std::map<std::string, std::vector<Recorded>>;  // by key
+
+  bool DropUpload(const SpoolAttempt& attempt);
+  std::vector<Recorded> Take(Records& from, const std::string& key);
 
   const std::shared_ptr<ObjectReplacer> store_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::vector<Recorded>> records_;  // guarded by mutex_; by key
+  Records records_;  // guarded by mutex_
+  Records uploads_;  // of earlier mounts; guarded by mutex_
 };
 
 }  // namespace unshard

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/local/file_system.h"
@@ -32,6 +33,13 @@ class AllViewsReplacer final : public ObjectReplacer {
   }
   Result<std::vector<std::string>> Attempts(const std::string& key) override {
     return below_->Attempts(Below(key));
+  }
+  // Under the keys of the replacer below.
+  void RecordUploads(std::shared_ptr<UploadRecords> records) override {
+    below_->RecordUploads(std::move(records));
+  }
+  Status DropUpload(const std::string& key, const std::string& upload) override {
+    return below_->DropUpload(Below(key), upload);
   }
   [[nodiscard]] bool removes_atomically() const override { return below_->removes_atomically(); }
   [[nodiscard]] std::chrono::milliseconds least_interval() const override {

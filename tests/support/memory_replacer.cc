@@ -171,6 +171,18 @@ Result<std::vector<std::string>> MemoryReplacer::Attempts(const std::string& key
   return store_->Attempts(key);
 }
 
+Status MemoryReplacer::DropUpload(const std::string& key, const std::string& upload) {
+  UNSHARD_RETURN_IF_ERROR(CheckAnswers());
+  const std::lock_guard lock(mutex_);
+  dropped_.push_back(key + ' ' + upload);
+  return {};
+}
+
+std::vector<std::string> MemoryReplacer::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
 Result<std::unique_ptr<ObjectReplacement>> MemoryReplacer::Begin(const ReplacedObject& object,
                                                                  const Deadline&) {
   UNSHARD_RETURN_IF_ERROR(CheckAnswers());

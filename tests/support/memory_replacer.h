@@ -4,7 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "store/object/object_replacement.h"
 #include "tests/support/memory_store.h"
@@ -22,7 +25,7 @@ class MemoryReplacer final : public ObjectReplacer {
   // succeeds and cannot be made durable.
   enum class Lost { kNothing, kRequest, kAnswer, kDurability };
   void LoseNext(Lost lost) { lost_ = lost; }
-  // While set, Begin and Attempts fail as with a server that does not answer.
+  // While set, Begin, Attempts and DropUpload fail as with a server that does not answer.
   void SetAway(bool away) { away_ = away; }
   // New versions that were stored, and removals that were done.
   [[nodiscard]] std::uint64_t puts() const { return *puts_; }
@@ -30,12 +33,20 @@ class MemoryReplacer final : public ObjectReplacer {
   [[nodiscard]] std::uint64_t looks() const { return looks_; }
   // Bytes of bases that were read or copied.
   [[nodiscard]] std::uint64_t base_bytes() const { return *base_bytes_; }
+  // "key upload" of each call of DropUpload.
+  [[nodiscard]] std::vector<std::string> dropped() const;
+  // Of the last call of RecordUploads, which no other thread may make meanwhile.
+  [[nodiscard]] const std::shared_ptr<UploadRecords>& records() const { return records_; }
 
   Status CanReplace(const std::string& key) override { return CheckKey(key); }
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                    const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
   Result<std::vector<std::string>> Attempts(const std::string& key) override;
+  void RecordUploads(std::shared_ptr<UploadRecords> records) override {
+    records_ = std::move(records);
+  }
+  Status DropUpload(const std::string& key, const std::string& upload) override;
   std::string Describe(const std::string& key) const override { return store_->Describe(key); }
 
  private:
@@ -51,6 +62,9 @@ class MemoryReplacer final : public ObjectReplacer {
       std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::shared_ptr<std::atomic<std::uint64_t>> base_bytes_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<UploadRecords> records_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> dropped_;  // guarded by mutex_
 };
 
 }  // namespace unshard
