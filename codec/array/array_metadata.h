@@ -11,16 +11,16 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/chain/codec_chain.h"
 #include "codec/core/bytes.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/json/json.h"
 #include "codec/types/data_type.h"
-#include "codec/voxel/chunk_codec.h"
+#include "codec/types/dialect.h"
 
 namespace unshard {
 
-enum class ArrayDialect : std::uint8_t { kPrecomputed, kZarr3, kZarr2, kN5 };
 // "precomputed", "zarr3", "zarr2", "n5".
 std::string_view DialectName(ArrayDialect dialect);
 inline bool IsZarr(ArrayDialect dialect) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <variant>
 
 #include "codec/core/text.h"
 
@@ -60,10 +61,89 @@ Result<CodecSpec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
     json.Set("name", JsonValue::String(name));
   }
   if (name == "transpose") SpellOutOrder(json, rank);
-  return CodecSpec{std::move(name), std::move(json), cursor.path()};
+  const CodecDefinition* const definition = FindCodec(ArrayDialect::kZarr3, name);
+  return CodecSpec{std::move(name), std::move(json), cursor.path(), ArrayDialect::kZarr3,
+                   definition};
+}
+
+constexpr std::string_view kNumcodecs = "numcodecs.";
+
+// The function of `codec`, where it is of this kind; else null.
+template <class Bind>
+Bind BindOf(const CodecSpec& codec) {
+  if (codec.definition == nullptr) return nullptr;
+  const Bind* const bind = std::get_if<Bind>(&codec.definition->bind);
+  return bind != nullptr ? *bind : nullptr;
 }
 
 }  // namespace
+
+CodecOption::Spelling CodecOption::In(ArrayDialect dialect) const {
+  Spelling spelling{dialect, absent, name, min};
+  for (const Spelling& each : spellings) {
+    if (each.dialect != dialect) continue;
+    spelling.absent = each.absent;
+    if (!each.name.empty()) spelling.name = each.name;
+    if (each.min) spelling.min = each.min;
+  }
+  return spelling;
+}
+
+std::string CodecDefinition::name() const {
+  for (const auto& [dialect, before] :
+       {std::pair(ArrayDialect::kZarr3, ""), std::pair(ArrayDialect::kZarr2, "numcodecs."),
+        std::pair(ArrayDialect::kN5, "n5.")}) {
+    for (const Name& each : names) {
+      if (each.dialect == dialect) return before + std::string(each.name);
+    }
+  }
+  return "";
+}
+
+CodecOptions CodecSpec::options() const {
+  const bool of_numcodecs = name.starts_with(kNumcodecs) && dialect == ArrayDialect::kZarr3;
+  return {configuration(), configuration_path(), definition,
+          of_numcodecs ? ArrayDialect::kZarr2 : dialect};
+}
+
+std::string CodecSpec::at() const {
+  if (dialect != ArrayDialect::kZarr2) return json_path + ": the codec \"" + name + "\"";
+  const bool of_numcodecs = name.starts_with(kNumcodecs);
+  return json_path + ".id: the codec \"" + name.substr(of_numcodecs ? kNumcodecs.size() : 0) + "\"";
+}
+
+JsonValue CodecSpec::own_options() const {
+  const JsonValue* const members = configuration();
+  if (dialect != ArrayDialect::kN5) return members != nullptr ? *members : JsonValue();
+  JsonValue own = JsonValue::Object();
+  for (const CodecOption& option : definition->options) {
+    const CodecOption::Spelling spelling = option.In(dialect);
+    const JsonValue* const member = members->Find(spelling.name);
+    if (option.max == 0) {
+      if (member != nullptr) own.Set(option.name, *member);
+      continue;
+    }
+    const auto value = options().Integer(option.name);
+    if (value) own.Set(option.name, JsonValue::Number(std::to_string(*value)));
+  }
+  return own;
+}
+
+CodecSpec CodecOfZarr3(std::string name, JsonValue configuration, std::string json_path) {
+  JsonValue json = ExtensionJson(name, std::move(configuration));
+  const CodecDefinition* const definition = FindCodec(ArrayDialect::kZarr3, name);
+  return {std::move(name), std::move(json), std::move(json_path), ArrayDialect::kZarr3, definition};
+}
+
+Result<ArrayCodecPtr> BindArrayToArray(const CodecSpec& codec, const ArrayRepresentation& decoded) {
+  const auto bind = BindOf<CodecDefinition::BindArrayToArray>(codec);
+  return bind != nullptr ? bind(codec, decoded) : Result<ArrayCodecPtr>(nullptr);
+}
+
+Result<BytesCodecPtr> BindBytesToBytes(const CodecSpec& codec, std::uint32_t item_size) {
+  const auto bind = BindOf<CodecDefinition::BindBytesToBytes>(codec);
+  return bind != nullptr ? bind(codec, item_size) : Result<BytesCodecPtr>(nullptr);
+}
 
 Result<JsonValue> NormaliseExtension(const JsonCursor& extension) {
   if (extension.value().is_string()) {

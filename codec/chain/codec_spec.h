@@ -1,5 +1,6 @@
-// Zarr v3 codec chains: parses `codecs` and `index_codecs` in every form that writers have used,
-// and brings them into the one form that current readers accept.
+// Codecs as documents list them, and how the lists of Zarr v3, `codecs` and `index_codecs`, are
+// parsed in every form that writers have used and brought into the one form that current readers
+// accept.
 //
 // Old and short-hand forms: a bare string for {"name": …}, names as
 // https://purl.org/zarr/spec/codec/NAME/VERSION, `endian` for `bytes`, a transpose order of "C" or
@@ -12,23 +13,40 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/chain/codec_options.h"
+#include "codec/chain/definition.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
 namespace unshard {
 
-// One codec of a chain.
+struct CodecSpec;
+using ChainSpec = std::vector<CodecSpec>;
+
+// One codec of a document.
 struct CodecSpec {
-  std::string name;       // the current short name
+  std::string name;       // the current short name in Zarr v3: "gzip", "numcodecs.delta"
   JsonValue json;         // {"name": …, "configuration"?: …}, in the form of current readers
-  std::string json_path;  // for messages: "codecs[0]"
+  std::string json_path;  // for messages: "codecs[0]", "filters[1]", "compression"
+  ArrayDialect dialect = ArrayDialect::kZarr3;  // of the document
+  const CodecDefinition* definition = nullptr;  // null: the name is not known here
+  ChainSpec chain = {};                         // of an N5 block: its codecs
 
   // The configuration, or a null pointer; and its path in the document, for messages.
   [[nodiscard]] const JsonValue* configuration() const { return json.Find("configuration"); }
-  [[nodiscard]] std::string configuration_path() const { return json_path + ".configuration"; }
+  [[nodiscard]] std::string configuration_path() const {
+    return dialect == ArrayDialect::kZarr3 ? json_path + ".configuration" : json_path;
+  }
+  // Refers to this spec.
+  [[nodiscard]] CodecOptions options() const;
+  // The options as Zarr v3 has them; null: none.
+  [[nodiscard]] JsonValue own_options() const;
+  // `codecs[1]: the codec "x"`, the beginning of messages; in Zarr v2 `filters[0].id: the codec …`.
+  [[nodiscard]] std::string at() const;
 };
 
-using ChainSpec = std::vector<CodecSpec>;
+// The codec that Zarr v3 calls `name`.
+CodecSpec CodecOfZarr3(std::string name, JsonValue configuration = {}, std::string json_path = {});
 
 // An extension point of array metadata (`chunk_grid`, `chunk_key_encoding`, `data_type`, a codec)
 // as an object with a short name, without a null configuration and without a redundant
@@ -57,5 +75,10 @@ bool IsElementwise(std::string_view codec_name);
 
 // "transpose, bytes, zstd", for messages and `unshard info`.
 std::string DescribeCodecs(const ChainSpec& chain);
+
+// Binds a codec. A null pointer: it is not of this kind, or not known. Fails as the definition's
+// `bind` does.
+Result<ArrayCodecPtr> BindArrayToArray(const CodecSpec& codec, const ArrayRepresentation& decoded);
+Result<BytesCodecPtr> BindBytesToBytes(const CodecSpec& codec, std::uint32_t item_size = 0);
 
 }  // namespace unshard

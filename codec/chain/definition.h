@@ -1,34 +1,75 @@
-// One array-to-array codec as documents name it, and how it is bound to the items that reach it.
-// codec/codecs has a source for each, and the list of them. Pure; thread-safe.
+// One codec in every dialect: its names, its options, and how it is bound to what reaches it.
+// codec/codecs has a source for each codec, and the list of them. Pure; thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "codec/chain/codec.h"
-#include "codec/compression/codec_options.h"
+#include "codec/types/dialect.h"
 
 namespace unshard {
 
-// A codec where a document lists it.
-struct ArrayCodecSpec {
-  std::string name;      // its name in Zarr v3
-  std::string at;        // for messages: "codecs[1]: the codec \"numcodecs.delta\""
-  CodecOptions options;  // its configuration
-  std::string path;      // of the configuration: "codecs[1].configuration"
-  // Whether it may take the bytes of items for items of another size, as in Zarr v2.
-  bool takes_any_size = false;
+struct CodecSpec;
+
+// An option of a codec.
+struct CodecOption {
+  // How a dialect has it, where that differs. A number below `CodecOption::min` means
+  // `CodecOption::absent`.
+  struct Spelling {
+    ArrayDialect dialect;
+    std::int64_t absent;
+    std::string_view name = {};  // "": the codec's own
+    std::optional<std::int64_t> min = std::nullopt;
+  };
+
+  std::string_view name;  // the codec's own
+  // A whole number, unless both are 0: then the codec reads it.
+  std::int64_t min = 0, max = 0;
+  std::int64_t absent = 0;  // what its absence means
+  std::span<const Spelling> spellings = {};
+
+  [[nodiscard]] Spelling In(ArrayDialect dialect) const;
 };
 
-struct ArrayCodecDefinition {
-  std::span<const std::string_view> names;  // in Zarr v3; Zarr v2 leaves out "numcodecs."
-  // Fails with kDataLoss, naming the member, where the configuration makes decoding impossible, and
-  // with kNotSupported where the codec cannot take these items.
-  Result<ArrayCodecPtr> (*bind)(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded);
+struct CodecDefinition {
+  struct Name {
+    ArrayDialect dialect;
+    std::string_view name;
+    // A boolean option that is true where this codec is meant, and not another one of this name.
+    std::string_view when = {};
+  };
+  using BindArrayToArray = Result<ArrayCodecPtr> (*)(const CodecSpec&, const ArrayRepresentation&);
+  using BindArrayToBytes = Result<ArrayToBytesCodecPtr> (*)(const CodecSpec&,
+                                                            const ArrayRepresentation&);
+  // `item_size`: bytes of the items that are encoded; 0: the bytes are not items.
+  using BindBytesToBytes = Result<BytesCodecPtr> (*)(const CodecSpec&, std::uint32_t item_size);
+
+  // In Zarr v3 each name of Zarr v2 is one after "numcodecs.", with the options of Zarr v2.
+  std::span<const Name> names;
+  // Each fails with kDataLoss, naming the option, where the options make decoding impossible, and
+  // with kNotSupported where the codec cannot take what reaches it.
+  std::variant<BindArrayToArray, BindArrayToBytes, BindBytesToBytes> bind;
+  std::span<const CodecOption> options = {};
+  // Whether it decodes what it encodes with any other options.
+  bool describes_itself = false;
+
+  [[nodiscard]] bool IsBytesToBytes() const {
+    return std::holds_alternative<BindBytesToBytes>(bind);
+  }
+  // "zstd", "numcodecs.lz4", "n5.lz4": the name in Zarr v3, or after the dialect that has it.
+  [[nodiscard]] std::string name() const;
 };
 
-// Null for any other name. numcodecs' packbits is one of them; the packbits of Zarr v3 makes bytes.
-const ArrayCodecDefinition* FindArrayCodec(std::string_view name);
+// All codecs, in the order of their list.
+const std::vector<const CodecDefinition*>& CodecDefinitions();
+
+// The codec that a dialect calls `name`. Null: none that is known here.
+const CodecDefinition* FindCodec(ArrayDialect dialect, std::string_view name);
 
 }  // namespace unshard

@@ -2,7 +2,7 @@
 #include <array>
 #include <memory>
 
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 #include "codec/codecs/item_values.h"
 #include "codec/codecs/typed_codec.h"
 
@@ -45,7 +45,7 @@ bool HoldsEach(const DataType& from, const DataType& to) {
   return from.kind == Kind::kUnsigned ? from.size <= to.size : from.size == to.size;
 }
 
-Result<ArrayCodecPtr> BindAsType(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded) {
+Result<ArrayCodecPtr> BindAsType(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseNumberType(spec, "decode_dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseNumberType(spec, "encode_dtype"));
   UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, plain));
@@ -55,9 +55,9 @@ Result<ArrayCodecPtr> BindAsType(const ArrayCodecSpec& spec, const ArrayRepresen
 
 }  // namespace
 
-const ArrayCodecDefinition& AsTypeCodec() {
-  static constexpr std::array<std::string_view, 1> kNames{"numcodecs.astype"};
-  static constexpr ArrayCodecDefinition kDefinition{kNames, BindAsType};
+const CodecDefinition& AsTypeCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "astype"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindAsType};
   return kDefinition;
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 #include "codec/codecs/typed_codec.h"
 #include "codec/core/float_format.h"
 
@@ -18,7 +18,7 @@ namespace {
 class BitRound final : public TypedCodec {
  public:
   // Without a number of bits it cannot be encoded.
-  BitRound(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded,
+  BitRound(const CodecSpec& spec, const ArrayRepresentation& decoded,
            std::optional<int> dropped_bits)
       : TypedCodec(spec, decoded,
                    {{decoded.type, decoded.big_endian}, {decoded.type, decoded.big_endian}}, false),
@@ -65,12 +65,13 @@ class BitRound final : public TypedCodec {
   const std::optional<int> dropped_bits_;
 };
 
-Result<ArrayCodecPtr> BindBitRound(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto kept, spec.options.Find("keepbits"));
+Result<ArrayCodecPtr> BindBitRound(const CodecSpec& spec, const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto kept, spec.options().Find("keepbits"));
   std::optional<int> dropped_bits;
   if (!kept.empty() && !decoded.big_endian && decoded.type.kind == DataType::Kind::kFloat) {
     const int fraction_bits = FloatFormatOfSize(decoded.type.size).fraction_bits;
-    UNSHARD_ASSIGN_OR_RETURN(const int bits, spec.options.Integer("keepbits", 0, 0, fraction_bits));
+    UNSHARD_ASSIGN_OR_RETURN(const int bits,
+                             spec.options().Integer("keepbits", 0, 0, fraction_bits));
     dropped_bits = fraction_bits - bits;
   }
   return std::make_shared<BitRound>(spec, decoded, dropped_bits);
@@ -78,9 +79,10 @@ Result<ArrayCodecPtr> BindBitRound(const ArrayCodecSpec& spec, const ArrayRepres
 
 }  // namespace
 
-const ArrayCodecDefinition& BitRoundCodec() {
-  static constexpr std::array<std::string_view, 2> kNames{"bitround", "numcodecs.bitround"};
-  static constexpr ArrayCodecDefinition kDefinition{kNames, BindBitRound};
+const CodecDefinition& BitRoundCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bitround"},
+                                                     {ArrayDialect::kZarr2, "bitround"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindBitRound};
   return kDefinition;
 }
 

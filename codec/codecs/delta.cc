@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 #include "codec/codecs/item_values.h"
 #include "codec/codecs/typed_codec.h"
 
@@ -86,16 +86,16 @@ class Delta final : public TypedCodec {
   }
 };
 
-Result<ArrayCodecPtr> BindDelta(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded) {
+Result<ArrayCodecPtr> BindDelta(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(spec, "dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(spec, "astype", plain));
   const bool integers = IsInteger(plain.type) && IsInteger(stored.type);
   const bool floats =
       plain.type.kind == Kind::kFloat && plain.type == stored.type && plain.type.size >= 4;
   if (!integers && !floats) {
-    return Fail(ErrorCode::kNotSupported, spec.path + ": delta of " + DataTypeName(plain.type) +
-                                              " stored as " + DataTypeName(stored.type) +
-                                              " is not supported");
+    return Fail(ErrorCode::kNotSupported, spec.configuration_path() + ": delta of " +
+                                              DataTypeName(plain.type) + " stored as " +
+                                              DataTypeName(stored.type) + " is not supported");
   }
   UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, plain));
   // Differences of floats are rounded.
@@ -105,9 +105,9 @@ Result<ArrayCodecPtr> BindDelta(const ArrayCodecSpec& spec, const ArrayRepresent
 
 }  // namespace
 
-const ArrayCodecDefinition& DeltaCodec() {
-  static constexpr std::array<std::string_view, 1> kNames{"numcodecs.delta"};
-  static constexpr ArrayCodecDefinition kDefinition{kNames, BindDelta};
+const CodecDefinition& DeltaCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "delta"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindDelta};
   return kDefinition;
 }
 

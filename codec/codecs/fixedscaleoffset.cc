@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 #include "codec/codecs/item_values.h"
 #include "codec/codecs/typed_codec.h"
 #include "codec/json/number.h"
@@ -23,7 +23,7 @@ double Rounded(double real, bool is_single) {
 
 class FixedScaleOffset final : public TypedCodec {
  public:
-  FixedScaleOffset(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded,
+  FixedScaleOffset(const CodecSpec& spec, const ArrayRepresentation& decoded,
                    const FilterTypes& types, double scale, double offset)
       : TypedCodec(spec, decoded, types, false), scale_(scale), offset_(offset) {}
 
@@ -63,21 +63,22 @@ class FixedScaleOffset final : public TypedCodec {
   const double offset_;
 };
 
-Result<double> ParseReal(const ArrayCodecSpec& spec, const char* key) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options.Find(key));
+Result<double> ParseReal(const CodecSpec& spec, const char* key) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options().Find(key));
   if (!found.empty()) return FiniteNumberAt(found.front());
   return Fail(ErrorCode::kDataLoss,
-              spec.path + ": expected the member \"" + std::string(key) + "\"");
+              spec.configuration_path() + ": expected the member \"" + std::string(key) + "\"");
 }
 
-Result<ArrayCodecPtr> BindFixedScaleOffset(const ArrayCodecSpec& spec,
+Result<ArrayCodecPtr> BindFixedScaleOffset(const CodecSpec& spec,
                                            const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseNumberType(spec, "dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseNumberType(spec, "astype", plain));
   UNSHARD_ASSIGN_OR_RETURN(const double scale, ParseReal(spec, "scale"));
   UNSHARD_ASSIGN_OR_RETURN(const double offset, ParseReal(spec, "offset"));
   if (scale == 0) {
-    return Fail(ErrorCode::kDataLoss, spec.path + ": expected a `scale` that is not 0");
+    return Fail(ErrorCode::kDataLoss,
+                spec.configuration_path() + ": expected a `scale` that is not 0");
   }
   UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, plain));
   return std::make_shared<FixedScaleOffset>(spec, decoded, FilterTypes{plain, stored}, scale,
@@ -86,9 +87,9 @@ Result<ArrayCodecPtr> BindFixedScaleOffset(const ArrayCodecSpec& spec,
 
 }  // namespace
 
-const ArrayCodecDefinition& FixedScaleOffsetCodec() {
-  static constexpr std::array<std::string_view, 1> kNames{"numcodecs.fixedscaleoffset"};
-  static constexpr ArrayCodecDefinition kDefinition{kNames, BindFixedScaleOffset};
+const CodecDefinition& FixedScaleOffsetCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "fixedscaleoffset"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindFixedScaleOffset};
   return kDefinition;
 }
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <memory>
 
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 #include "codec/codecs/typed_codec.h"
 #include "codec/core/byte_range.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 class PackBits final : public TypedCodec {
  public:
-  PackBits(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded)
+  PackBits(const CodecSpec& spec, const ArrayRepresentation& decoded)
       : TypedCodec(spec, {decoded.type, 1, decoded.big_endian},
                    {{{DataType::Kind::kBool, 1}}, {kUint8}}, true) {}
 
@@ -58,16 +58,16 @@ class PackBits final : public TypedCodec {
   }
 };
 
-Result<ArrayCodecPtr> BindPackBits(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded) {
+Result<ArrayCodecPtr> BindPackBits(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, {{DataType::Kind::kBool, 1}}));
   return std::make_shared<PackBits>(spec, decoded);
 }
 
 }  // namespace
 
-const ArrayCodecDefinition& PackBitsCodec() {
-  static constexpr std::array<std::string_view, 1> kNames{"numcodecs.packbits"};
-  static constexpr ArrayCodecDefinition kDefinition{kNames, BindPackBits};
+const CodecDefinition& NumcodecsPackBitsCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "packbits"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindPackBits};
   return kDefinition;
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 #include "codec/codecs/typed_codec.h"
 
 namespace unshard {
@@ -17,7 +17,7 @@ namespace {
 class Quantize final : public TypedCodec {
  public:
   // Without a scale it cannot be encoded.
-  Quantize(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded, const NumpyType& type,
+  Quantize(const CodecSpec& spec, const ArrayRepresentation& decoded, const NumpyType& type,
            std::optional<double> scale)
       : TypedCodec(spec, decoded, {type, type}, false), scale_(scale) {}
 
@@ -63,18 +63,18 @@ double ScaleOf(int digits) {
 
 constexpr int kMostDigits = 300;
 
-Result<ArrayCodecPtr> BindQuantize(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded) {
+Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(spec, "dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(spec, "astype", plain));
   if (!(plain.type == stored.type) || plain.big_endian != stored.big_endian) {
     return Fail(ErrorCode::kNotSupported,
-                spec.path + ": quantize from one type to another is not supported");
+                spec.configuration_path() + ": quantize from one type to another is not supported");
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto digits, spec.options.Find("digits"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto digits, spec.options().Find("digits"));
   std::optional<double> scale;
   if (!digits.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const int number,
-                             spec.options.Integer("digits", 0, -kMostDigits, kMostDigits));
+                             spec.options().Integer("digits", 0, -kMostDigits, kMostDigits));
     const bool is_float = plain.type.kind == DataType::Kind::kFloat && plain.type.size >= 4;
     if (is_float) scale = ScaleOf(number);
   }
@@ -84,9 +84,9 @@ Result<ArrayCodecPtr> BindQuantize(const ArrayCodecSpec& spec, const ArrayRepres
 
 }  // namespace
 
-const ArrayCodecDefinition& QuantizeCodec() {
-  static constexpr std::array<std::string_view, 1> kNames{"numcodecs.quantize"};
-  static constexpr ArrayCodecDefinition kDefinition{kNames, BindQuantize};
+const CodecDefinition& QuantizeCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "quantize"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindQuantize};
   return kDefinition;
 }
 

@@ -1,17 +1,19 @@
-#include "codec/codecs/transpose.h"
-
+// Rearranges the axes of a chunk: `transpose` of Zarr v3, the order "F" of Zarr v2. Dimension i of
+// the encoded chunk is axis order[i].
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "codec/chain/codec_spec.h"
 #include "codec/chain/transpose.h"
+#include "codec/codecs/codecs.h"
 
 namespace unshard {
 namespace {
 
-class TransposeCodec final : public ArrayToArrayCodec {
+class Rearrange final : public ArrayToArrayCodec {
  public:
-  TransposeCodec(std::vector<std::size_t> order, const ArrayRepresentation& decoded)
+  Rearrange(std::vector<std::size_t> order, const ArrayRepresentation& decoded)
       : order_(std::move(order)), inverse_(InverseOrder(order_)), decoded_(decoded) {}
 
   [[nodiscard]] const ArrayRepresentation& encoded() const override { return decoded_; }
@@ -39,11 +41,17 @@ class TransposeCodec final : public ArrayToArrayCodec {
   const ArrayRepresentation decoded_;
 };
 
+Result<ArrayCodecPtr> BindTranspose(const CodecSpec& spec, const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(auto order, TransposeOrder(spec, decoded.rank));
+  return std::make_shared<Rearrange>(std::move(order), decoded);
+}
+
 }  // namespace
 
-ArrayCodecPtr MakeTransposeCodec(std::vector<std::size_t> order,
-                                 const ArrayRepresentation& decoded) {
-  return std::make_shared<TransposeCodec>(std::move(order), decoded);
+const CodecDefinition& TransposeCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "transpose"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindTranspose};
+  return kDefinition;
 }
 
 }  // namespace unshard

@@ -28,7 +28,7 @@ Result<Voxels> TakeFor(Voxels voxels, bool was_big_endian, const NumpyType& type
 
 }  // namespace
 
-TypedCodec::TypedCodec(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded,
+TypedCodec::TypedCodec(const CodecSpec& spec, const ArrayRepresentation& decoded,
                        const FilterTypes& types, bool is_lossless)
     : name_(spec.name),
       decoded_(decoded),
@@ -73,21 +73,21 @@ Result<Voxels> TypedCodec::Decode(Voxels encoded, ShapeSpan decoded) const {
                  {decoded.begin(), decoded.end()});
 }
 
-Status RefuseOtherSize(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded,
+Status RefuseOtherSize(const CodecSpec& spec, const ArrayRepresentation& decoded,
                        const NumpyType& plain) {
-  if (spec.takes_any_size || plain.type.size == decoded.type.size) return {};
-  return Fail(ErrorCode::kNotSupported, spec.at + " takes items of " + DataTypeName(plain.type) +
+  if (decoded.may_change_size || plain.type.size == decoded.type.size) return {};
+  return Fail(ErrorCode::kNotSupported, spec.at() + " takes items of " + DataTypeName(plain.type) +
                                             ", but the codec before it produces items of " +
                                             std::to_string(decoded.type.size) + " bytes");
 }
 
-Result<NumpyType> ParseItemType(const ArrayCodecSpec& spec, const char* key,
+Result<NumpyType> ParseItemType(const CodecSpec& spec, const char* key,
                                 const std::optional<NumpyType>& absent) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options.Find(key));
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options().Find(key));
   if (found.empty() && absent) return *absent;
   if (found.empty()) {
     return Fail(ErrorCode::kDataLoss,
-                spec.path + ": expected the member \"" + std::string(key) + "\"");
+                spec.configuration_path() + ": expected the member \"" + std::string(key) + "\"");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, found.front().String());
   if (const auto type = ParseNumpyType(name)) return *type;
@@ -97,11 +97,11 @@ Result<NumpyType> ParseItemType(const ArrayCodecSpec& spec, const char* key,
               found.front().path() + ": unsupported data type \"" + name + "\"");
 }
 
-Result<NumpyType> ParseNumberType(const ArrayCodecSpec& spec, const char* key,
+Result<NumpyType> ParseNumberType(const CodecSpec& spec, const char* key,
                                   const std::optional<NumpyType>& absent) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseItemType(spec, key, absent));
   if (IsNumberType(type.type)) return type;
-  return Fail(ErrorCode::kNotSupported, spec.path + ": converting values of " +
+  return Fail(ErrorCode::kNotSupported, spec.configuration_path() + ": converting values of " +
                                             DataTypeName(type.type) + " is not supported");
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/chain/codec.h"
-#include "codec/chain/definition.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/types/data_type.h"
 
 namespace unshard {
@@ -21,8 +21,8 @@ struct FilterTypes {
 class TypedCodec : public ArrayToArrayCodec {
  public:
   // `is_lossless`: for all values of the type `plain`.
-  TypedCodec(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded,
-             const FilterTypes& types, bool is_lossless);
+  TypedCodec(const CodecSpec& spec, const ArrayRepresentation& decoded, const FilterTypes& types,
+             bool is_lossless);
 
   [[nodiscard]] const ArrayRepresentation& encoded() const final { return encoded_; }
   [[nodiscard]] bool is_lossless() const final { return is_lossless_; }
@@ -52,15 +52,15 @@ class TypedCodec : public ArrayToArrayCodec {
 };
 
 // kNotSupported where the filter would take items of another size, and may not.
-Status RefuseOtherSize(const ArrayCodecSpec& spec, const ArrayRepresentation& decoded,
+Status RefuseOtherSize(const CodecSpec& spec, const ArrayRepresentation& decoded,
                        const NumpyType& plain);
 
 // The type in the member `key`. Where that is absent: `absent`, or, without one, kDataLoss. Fails
 // with kNotSupported for types that are not known here.
-Result<NumpyType> ParseItemType(const ArrayCodecSpec& spec, const char* key,
+Result<NumpyType> ParseItemType(const CodecSpec& spec, const char* key,
                                 const std::optional<NumpyType>& absent = std::nullopt);
 // The same; kNotSupported unless IsNumberType.
-Result<NumpyType> ParseNumberType(const ArrayCodecSpec& spec, const char* key,
+Result<NumpyType> ParseNumberType(const CodecSpec& spec, const char* key,
                                   const std::optional<NumpyType>& absent = std::nullopt);
 
 // kNotSupported: the codec rounds floats, and is bound to other items.

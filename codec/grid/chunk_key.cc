@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "codec/compression/file_suffixes.h"
+#include "codec/codecs/file_suffixes.h"
 #include "codec/core/text.h"
 
 namespace unshard {

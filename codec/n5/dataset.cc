@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/json/number.h"
 #include "codec/json/parser.h"
-#include "codec/n5/block.h"
 
 namespace unshard {
 namespace {
@@ -87,9 +87,10 @@ class DatasetParser {
       array_.codec_json = member.value();
       path = member.path();
     }
+    const JsonCursor cursor(array_.codec_json, path);
+    UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, N5ChainSpec(cursor, array_.chunk_shape));
     UNSHARD_ASSIGN_OR_RETURN(array_.codec,
-                             MakeN5ChunkCodec(JsonCursor(array_.codec_json, std::move(path)),
-                                              array_.data_type, array_.chunk_shape));
+                             CodecChain::Bind(chain, path, {array_.data_type, array_.rank()}));
     return {};
   }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 
 namespace unshard {
 namespace {

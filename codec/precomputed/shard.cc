@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
 #include "codec/precomputed/assembly.h"

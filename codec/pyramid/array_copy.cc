@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "codec/chain/transpose.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
 #include "codec/json/meaning.h"
-#include "codec/n5/block.h"
 #include "codec/pyramid/missing_values.h"
 
 namespace unshard {

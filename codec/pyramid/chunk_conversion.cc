@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/n5/block.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/pyramid/missing_values.h"
 
 namespace unshard {

@@ -52,7 +52,7 @@ class ChunkConversion {
   // to be stripped (kStripHeader).
   [[nodiscard]] ByteVector HeaderOf(const GridCell& cell) const;
 
-  // Decodes the stored chunk and encodes it as the presented one. Fails as ChunkCodec does. This
+  // Decodes the stored chunk and encodes it as the presented one. Fails as CodecChain does. This
   // one and Present require a conversion that does not join.
   [[nodiscard]] Result<ByteVector> Convert(ByteSpan stored, const GridCell& cell) const;
   // The presented chunk of a stored one, made as form() says.

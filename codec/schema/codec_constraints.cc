@@ -12,7 +12,7 @@ namespace unshard {
 namespace {
 
 using Driver = CodecConstraints::Driver;
-using OptionType = CodecOption::Type;
+using OptionType = ConstraintOption::Type;
 
 constexpr std::array<std::string_view, 4> kEncodings = {"raw", "png", "jpeg",
                                                         "compressed_segmentation"};
@@ -75,7 +75,7 @@ Result<Driver> ParseDriver(const JsonCursor& json) {
 }
 
 // The member `name` as `option` reads it, into spec.members.
-Status TakeOption(const JsonCursor& json, const CodecOption& option, CodecConstraints& spec) {
+Status TakeOption(const JsonCursor& json, const ConstraintOption& option, CodecConstraints& spec) {
   UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(json, option));
   if (value) spec.members.Set(option.name, *std::move(value));
   return {};

@@ -24,19 +24,20 @@ std::string OneOf(std::span<const std::string_view> words) {
 
 std::span<const std::string_view> BloscCompressors() { return kBloscCompressors; }
 
-Result<std::optional<JsonValue>> ParseOption(const JsonCursor& object, const CodecOption& option) {
+Result<std::optional<JsonValue>> ParseOption(const JsonCursor& object,
+                                             const ConstraintOption& option) {
   if (object.value().Find(option.name) == nullptr) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, object.Member(option.name));
   switch (option.type) {
-    case CodecOption::Type::kInteger: {
+    case ConstraintOption::Type::kInteger: {
       UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, member.Integer(option.min, option.max));
       return IntegerNumber(value);
     }
-    case CodecOption::Type::kBoolean: {
+    case ConstraintOption::Type::kBoolean: {
       UNSHARD_ASSIGN_OR_RETURN(const bool value, member.Boolean());
       return JsonValue::Boolean(value);
     }
-    case CodecOption::Type::kWord: {
+    case ConstraintOption::Type::kWord: {
       UNSHARD_ASSIGN_OR_RETURN(std::string word, member.String());
       if (std::find(option.words.begin(), option.words.end(), word) == option.words.end()) {
         return member.Expected(OneOf(option.words));
@@ -60,7 +61,7 @@ Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_
   }
   JsonValue compressor = JsonValue::Object();
   compressor.Set(id_key, JsonValue::String(name));
-  for (const CodecOption& option : found->options) {
+  for (const ConstraintOption& option : found->options) {
     UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(object, option));
     if (!value && option.fallback.empty()) {
       return Fail(ErrorCode::kDataLoss,

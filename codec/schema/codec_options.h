@@ -16,7 +16,7 @@
 namespace unshard {
 
 // One option: a whole number between bounds, a boolean, or one of some words.
-struct CodecOption {
+struct ConstraintOption {
   enum class Type { kInteger, kBoolean, kWord };
   std::string_view name;
   Type type = Type::kInteger;
@@ -29,14 +29,15 @@ struct CodecOption {
 
 // Parses the member that `option` names into its canonical form; nothing where it is absent. Fails,
 // naming the JSON path and what was expected.
-Result<std::optional<JsonValue>> ParseOption(const JsonCursor& object, const CodecOption& option);
+Result<std::optional<JsonValue>> ParseOption(const JsonCursor& object,
+                                             const ConstraintOption& option);
 
 // Parses a compressor of Zarr v2 or N5: an object whose member `id_key` is the id of an entry in
 // `known`. Absent options get their defaults. Fails, naming the JSON path, for unknown compressors
 // and members, and where an option without a default is absent.
 struct KnownCompressor {
   std::string_view id;
-  std::vector<CodecOption> options;
+  std::vector<ConstraintOption> options;
 };
 Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_key,
                                   std::span<const KnownCompressor> known);

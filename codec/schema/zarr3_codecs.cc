@@ -18,7 +18,7 @@ enum class CodecKind { kArrayToArray, kArrayToBytes, kBytesToBytes };
 struct KnownCodec {
   std::string_view name;
   CodecKind kind;
-  std::vector<CodecOption> options;
+  std::vector<ConstraintOption> options;
 };
 
 constexpr std::array<std::string_view, 2> kEndians = {"little", "big"};
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 2> kLocations = {"start", "end"};
 constexpr std::array<std::string_view, 3> kShuffles = {"noshuffle", "shuffle", "bitshuffle"};
 
 const std::vector<KnownCodec>& KnownCodecs() {
-  using Type = CodecOption::Type;
+  using Type = ConstraintOption::Type;
   static const std::vector<KnownCodec> kCodecs = {
       {"transpose", CodecKind::kArrayToArray, {}},
       {"bytes", CodecKind::kArrayToBytes, {{"endian", Type::kWord, 0, 0, kEndians, {}}}},
@@ -115,7 +115,7 @@ Status ParseConfiguration(const JsonCursor& configuration, const KnownCodec& kno
   for (const auto& [key, value] : configuration.value().members()) {
     const bool listed =
         std::any_of(known.options.begin(), known.options.end(),
-                    [&key = key](const CodecOption& option) { return option.name == key; });
+                    [&key = key](const ConstraintOption& option) { return option.name == key; });
     const bool of_transpose = codec.name == "transpose" && key == "order";
     const bool of_sharding =
         codec.sharding() && (key == "chunk_shape" || key == "codecs" || key == "index_codecs");
@@ -123,7 +123,7 @@ Status ParseConfiguration(const JsonCursor& configuration, const KnownCodec& kno
     return Fail(ErrorCode::kDataLoss,
                 MemberPath(configuration.path(), key) + ": unknown option of " + codec.name);
   }
-  for (const CodecOption& option : known.options) {
+  for (const ConstraintOption& option : known.options) {
     UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(configuration, option));
     if (value) codec.options.Set(option.name, *std::move(value));
   }
@@ -244,9 +244,9 @@ JsonValue CodecJson(const Zarr3Codec& codec, Zarr3CodecForm form) {
 }  // namespace
 
 void SetDefaultOptions(Zarr3Codec& codec) {
-  for (const CodecOption& option : FindCodec(codec.name)->options) {
+  for (const ConstraintOption& option : FindCodec(codec.name)->options) {
     if (option.fallback.empty() || codec.options.Find(option.name) != nullptr) continue;
-    codec.options.Set(option.name, option.type == CodecOption::Type::kBoolean
+    codec.options.Set(option.name, option.type == ConstraintOption::Type::kBoolean
                                        ? JsonValue::Boolean(option.fallback == "true")
                                        : JsonValue::Number(std::string(option.fallback)));
   }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "codec/compression/file_suffixes.h"
+#include "codec/codecs/file_suffixes.h"
 
 namespace unshard {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "codec/compression/deflate.h"
+#include "codec/codecs/deflate.h"
 #include "codec/core/byte_range.h"
 #include "codec/voxel/chunk_check.h"
 

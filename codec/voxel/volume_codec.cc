@@ -6,7 +6,6 @@
 
 #include "codec/voxel/compressed_segmentation.h"
 #include "codec/voxel/compresso.h"
-#include "codec/voxel/item_codec.h"
 #include "codec/voxel/jpeg.h"
 #include "codec/voxel/jpeg_xl.h"
 #include "codec/voxel/png.h"
@@ -15,9 +14,7 @@ namespace unshard {
 namespace {
 
 Result<ChunkCodecPtr> MakeRaw(const VolumeEncoding& volume) {
-  ItemChain chain;
-  chain.decoded.type = volume.type;
-  return MakeItemCodec(std::move(chain));
+  return CodecChain::Bind({CodecOfZarr3("bytes")}, "encoding", {volume.type});
 }
 
 // The registry. To add an encoding: a file with its codec, and a line here.

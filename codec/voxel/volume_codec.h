@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "codec/voxel/chunk_codec.h"
+#include "codec/chain/codec_chain.h"
 
 namespace unshard {
 

@@ -9,16 +9,13 @@ namespace {
 
 using Extent = std::array<std::uint64_t, 3>;
 
-class FunctionCodec final : public ChunkCodec {
+class FunctionCodec final : public ArrayToBytesCodec {
  public:
   FunctionCodec(const VolumeEncoding& volume, VolumeFunctions functions)
-      : volume_(volume), functions_(std::move(functions)) {
-    encoding_.items = functions_.items;
-  }
+      : volume_(volume), functions_(std::move(functions)) {}
 
-  [[nodiscard]] const DataType& type() const override { return volume_.type; }
-  [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
-  [[nodiscard]] bool is_lossy() const override { return functions_.is_lossy; }
+  [[nodiscard]] bool is_lossless() const override { return !functions_.is_lossy; }
+  void Describe(ChunkEncoding& encoding) const override { encoding.items = functions_.items; }
 
   [[nodiscard]] Status CanDecode() const override {
     if (functions_.library == nullptr || functions_.library->in_build()) return {};
@@ -31,8 +28,7 @@ class FunctionCodec final : public ChunkCodec {
                 "chunks of encoding \"" + volume_.encoding + "\" can only be read");
   }
 
-  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
-                                      std::span<const std::uint64_t> shape) const override {
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const override {
     UNSHARD_RETURN_IF_ERROR(CanDecode());
     UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(shape));
     UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, functions_.decode(encoded, extent));
@@ -41,7 +37,6 @@ class FunctionCodec final : public ChunkCodec {
 
   [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
     UNSHARD_RETURN_IF_ERROR(CanEncode());
-    UNSHARD_RETURN_IF_ERROR(RefuseOtherType(voxels, volume_.type));
     UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(voxels.shape()));
     return functions_.encode(voxels.bytes(), extent);
   }
@@ -60,13 +55,12 @@ class FunctionCodec final : public ChunkCodec {
 
   const VolumeEncoding volume_;
   const VolumeFunctions functions_;
-  ChunkEncoding encoding_;
 };
 
 }  // namespace
 
 ChunkCodecPtr MakeFunctionCodec(const VolumeEncoding& volume, VolumeFunctions functions) {
-  return std::make_shared<FunctionCodec>(volume, std::move(functions));
+  return CodecChain::Of(volume.type, std::make_shared<FunctionCodec>(volume, std::move(functions)));
 }
 
 tl::unexpected<Error> RefuseVolume(const VolumeEncoding& volume, const std::string& expected) {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
+#include "codec/chain/codec_chain.h"
 #include "codec/core/bytes.h"
 #include "codec/core/library.h"
-#include "codec/voxel/chunk_codec.h"
 #include "codec/voxel/image_form.h"
 #include "codec/voxel/volume_codec.h"
 

@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/chain/codec_chain.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/chain/definition.h"
 #include "codec/chain/transpose.h"
-#include "codec/codecs/transpose.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
-#include "codec/voxel/item_codec.h"
 
 namespace unshard {
 namespace {
@@ -41,87 +41,47 @@ Result<char> ParseLetter(const JsonCursor& value, char a, char b) {
   return value.Expected(std::string("\"") + a + "\" or \"" + b + "\"");
 }
 
-// The members of a numcodecs codec without its id; blosc takes the size of items from the array.
-JsonValue ConfigurationOf(const JsonCursor& codec, std::uint32_t item_size) {
-  JsonValue configuration = codec.value();
-  const std::string id = TextOf(configuration, "id");
-  configuration.Erase("id");
-  if (id == "blosc" && configuration.Find("typesize") == nullptr) {
-    configuration.Set("typesize", JsonValue::Number(std::uint64_t{item_size}));
-  }
-  return configuration;
-}
-
-// Takes the filters and the compressor in the order of encoding.
-class ChainBuilder {
+// Collects the filters and the compressor in the order of encoding. Zarr v2 does not name `bytes`,
+// which stores items as the filters give them.
+class ChainParser {
  public:
-  ChainBuilder(const NumpyType& type, std::size_t rank) {
-    chain_.decoded = {type.type, rank, type.big_endian};
-  }
-
-  Status TakeOrder(const JsonCursor& order) {
+  Status TakeOrder(const JsonCursor& order, std::size_t rank) {
     UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
-    const ArrayRepresentation& items = chain_.decoded;
-    if (letter == 'F') {
-      chain_.array_steps.push_back({MakeTransposeCodec(ReversedOrder(items.rank), items)});
+    if (letter == 'C') return {};
+    JsonValue axes = JsonValue::Array();
+    for (const std::size_t axis : ReversedOrder(rank)) {
+      axes.mutable_items().push_back(JsonValue::Number(std::uint64_t{axis}));
     }
+    chain_.push_back(CodecOfZarr3("transpose", JsonValue::Object({{"order", std::move(axes)}})));
     return {};
   }
 
   Status TakeCodec(const JsonCursor& codec) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id_cursor, codec.Member("id"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string id, id_cursor.String());
-    JsonValue configuration = ConfigurationOf(codec, chain_.encoded().type.size);
-    const std::string name = "numcodecs." + id;
-    UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(name, &configuration, codec.path()));
-    if (made) {
-      chain_.bytes_steps.push_back({std::move(made), std::move(configuration)});
-      return {};
-    }
-    const ArrayCodecDefinition* const definition = FindArrayCodec(name);
-    const std::string at = id_cursor.path() + ": the codec \"" + id + "\"";
-    if (definition == nullptr) {
-      return Fail(ErrorCode::kNotSupported, at + " is not supported, so voxels cannot be decoded");
-    }
-    return TakeFilter(
-        *definition,
-        {name, at, CodecOptions(&configuration, codec.path()), codec.path(), !needs_exact_items_},
-        configuration);
-  }
-
-  ChunkCodecPtr Finish() && { return MakeItemCodec(std::move(chain_)); }
-
- private:
-  // As in numcodecs, a filter may take the bytes of items for items of another size. Of those that
-  // make more of them few are taken, as what is decoded is bounded only by the size of the chunk.
-  Status TakeFilter(const ArrayCodecDefinition& definition, const ArrayCodecSpec& spec,
-                    const JsonValue& configuration) {
-    constexpr const char* kUntyped =
-        " works on numbers, but the codec before it produces untyped bytes";
-    if (!chain_.bytes_steps.empty()) return Fail(ErrorCode::kNotSupported, spec.at + kUntyped);
-    const std::uint32_t size = chain_.encoded().type.size;
-    UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, definition.bind(spec, chain_.encoded()));
-    if (needs_exact_items_ && !bound->is_lossless()) {
-      return Fail(ErrorCode::kNotSupported, spec.at + kUntyped);
-    }
-    needs_exact_items_ |= bound->needs_exact_items();
-    constexpr std::uint64_t kSome = 4096;
-    const auto shape = bound->EncodedShape(Shape{kSome});
-    if (shape && shape->size() == 1) {
-      growth_ *= static_cast<double>(shape->front() * bound->encoded().type.size) /
-                 static_cast<double>(kSome * size);
-    }
-    if (growth_ > 8) {
-      return Fail(ErrorCode::kNotSupported,
-                  spec.at + " and those before it make the chunk more than 8 times as large");
-    }
-    chain_.array_steps.push_back({std::move(bound), spec.name + " " + WriteJson(configuration, 0)});
+    JsonValue configuration = codec.value();
+    configuration.Erase("id");
+    CodecSpec spec = CodecOfZarr3("numcodecs." + id, std::move(configuration), codec.path());
+    spec.dialect = ArrayDialect::kZarr2;
+    if (spec.definition != nullptr && spec.definition->IsBytesToBytes()) TakeBytes();
+    chain_.push_back(std::move(spec));
     return {};
   }
 
-  ItemChain chain_;
-  bool needs_exact_items_ = false;
-  double growth_ = 1;  // of the bytes of a chunk by the filters so far
+  ChainSpec Finish() && {
+    TakeBytes();
+    return std::move(chain_);
+  }
+
+ private:
+  void TakeBytes() {
+    if (has_bytes_) return;
+    has_bytes_ = true;
+    chain_.push_back(CodecOfZarr3("bytes"));
+  }
+
+  ChainSpec chain_;
+  bool has_bytes_ = false;
 };
 
 class ArrayParser {
@@ -199,18 +159,18 @@ Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, members.Member("dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
-  ChainBuilder builder(type, rank);
+  ChainParser parser;
   UNSHARD_ASSIGN_OR_RETURN(const auto order, members.OptionalMember("order"));
-  if (!order.empty()) UNSHARD_RETURN_IF_ERROR(builder.TakeOrder(order.front()));
+  if (!order.empty()) UNSHARD_RETURN_IF_ERROR(parser.TakeOrder(order.front(), rank));
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, members.OptionalMember("filters"));
   if (!filters.empty()) {
-    constexpr std::size_t kMostFilters = 64;
-    UNSHARD_ASSIGN_OR_RETURN(const auto items, filters.front().Items(kMostFilters));
-    for (const JsonCursor& filter : items) UNSHARD_RETURN_IF_ERROR(builder.TakeCodec(filter));
+    constexpr std::size_t kMaxFilters = 64;
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, filters.front().Items(kMaxFilters));
+    for (const JsonCursor& filter : items) UNSHARD_RETURN_IF_ERROR(parser.TakeCodec(filter));
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto compressor, members.OptionalMember("compressor"));
-  if (!compressor.empty()) UNSHARD_RETURN_IF_ERROR(builder.TakeCodec(compressor.front()));
-  return std::move(builder).Finish();
+  if (!compressor.empty()) UNSHARD_RETURN_IF_ERROR(parser.TakeCodec(compressor.front()));
+  return CodecChain::Bind(std::move(parser).Finish(), "", {type.type, rank, type.big_endian});
 }
 
 Result<ArrayMetadata> ParseZarr2Array(std::string_view zarray, std::string_view zattrs) {

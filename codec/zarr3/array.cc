@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/chain/codec_chain.h"
 #include "codec/chain/codec_spec.h"
 #include "codec/json/parser.h"
 #include "codec/types/fill_value.h"
-#include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/sharding.h"
 
@@ -110,7 +110,7 @@ class ArrayParser {
     }
     array_.codec_json = ChainJson(chain);
     UNSHARD_ASSIGN_OR_RETURN(
-        array_.codec, MakeZarr3ChunkCodec(chain, codecs.path(), array_.data_type, array_.rank()));
+        array_.codec, CodecChain::Bind(chain, codecs.path(), {array_.data_type, array_.rank()}));
     return {};
   }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/compression/bytes_codec.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/core/byte_range.h"
 #include "codec/core/text.h"
 #include "codec/json/cursor.h"
@@ -130,7 +130,7 @@ std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const ChainSpec& chain,
   std::size_t first_known = chain.size();
   while (first_known > 0) {
     const CodecSpec& codec = chain[first_known - 1];
-    auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
+    auto made = BindBytesToBytes(codec);
     if (!made || *made == nullptr || !(*made)->CanDecode()) break;
     known.insert(known.begin(), *std::move(made));
     --first_known;

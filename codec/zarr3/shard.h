@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "codec/compression/bytes_codec.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/shard/chunk_locator.h"

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "codec/chain/codec_chain.h"
 #include "codec/chain/definition.h"
 #include "codec/chain/transpose.h"
-#include "codec/zarr3/chunk_codec.h"
 
 namespace unshard {
 namespace {
@@ -19,8 +19,7 @@ tl::unexpected<Error> ShardingNotSupported(const CodecSpec& codec, std::string_v
 }
 
 Result<BytesCodecPtr> KnownBytesCodec(const CodecSpec& codec, std::string_view unknown) {
-  UNSHARD_ASSIGN_OR_RETURN(
-      auto made, MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path()));
+  UNSHARD_ASSIGN_OR_RETURN(auto made, BindBytesToBytes(codec));
   if (!made) return ShardingNotSupported(codec, unknown);
   return made;
 }
@@ -125,13 +124,13 @@ class Resolver {
         "may change the fill value of absent inner chunks: choose a fill value that is read back "
         "bit by bit";
     if (!fill_) {
-      if (FindArrayCodec(codec.name) == nullptr) return {};
+      if (codec.definition == nullptr) return {};
       return ShardingNotSupported(codec, kChanges);
     }
     const bool is_zero = std::all_of(fill_->item.begin(), fill_->item.end(),
                                      [](std::uint8_t byte) { return byte == 0; });
     const bool shifts = codec.name == "scale_offset" || codec.name == "numcodecs.fixedscaleoffset";
-    const auto bound = BindArrayCodec(codec, {fill_->type, axes_.size(), fill_is_big_endian_});
+    const auto bound = BindArrayToArray(codec, {fill_->type, axes_.size(), fill_is_big_endian_});
     std::optional<ByteVector> item;
     if (is_zero && !shifts) {
       if (!bound || !*bound) return {};

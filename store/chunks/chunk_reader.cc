@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "store/chunks/sharded_tree.h"
 

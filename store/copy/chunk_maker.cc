@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "codec/n5/block.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/pyramid/chunk_files.h"
 #include "store/copy/try_each.h"
 #include "store/object/time_now.h"

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/core/crc32c.h"
 #include "store/http/redirects.h"
 #include "store/http/retry.h"

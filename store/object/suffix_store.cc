@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "codec/compression/file_suffixes.h"
+#include "codec/codecs/file_suffixes.h"
 #include "codec/grid/chunk_key.h"
 #include "store/object/read_through.h"
 

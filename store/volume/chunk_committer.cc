@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "store/chunks/presented_tree.h"
 
 namespace unshard {

@@ -12,12 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "codec/compression/gzip.h"
+#include "codec/chain/codec_chain.h"
+#include "codec/codecs/gzip.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/grid/morton.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/n5/block.h"
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "codec/precomputed/murmurhash3.h"
@@ -29,8 +30,8 @@
 #include "codec/voxel/png.h"
 #include "codec/voxel/volume_codec.h"
 #include "codec/zarr2/array.h"
-#include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/metadata.h"
+#include "tests/support/codecs.h"
 #include "tests/support/folders.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"
@@ -336,9 +337,9 @@ Result<ChunkCodecPtr> ArrayChunkCodec(const Words& words, const Numbers& shape) 
   const JsonValue json = JsonAfter(words, Find(words, "shape") + shape.size() + 2);
   const JsonCursor cursor(json, "");
   const DataType type = FindDataType(DataTypeDialect::kZarr, words[1]).value();
-  if (words[0] == "n5") return MakeN5ChunkCodec(cursor, type, shape);
+  if (words[0] == "n5") return BindN5Chain(cursor, type, shape);
   if (words[0] == "zarr2") return MakeZarr2ChunkCodec(cursor, shape.size());
-  return MakeZarr3ChunkCodec(cursor, type, shape.size());
+  return BindZarr3Chain(cursor, type, shape.size());
 }
 
 // The chunk is decoded and encoded.

@@ -3,11 +3,12 @@
 #include <array>
 #include <vector>
 
+#include "codec/chain/codec_chain.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/json/parser.h"
-#include "codec/n5/block.h"
 #include "codec/zarr2/array.h"
-#include "codec/zarr3/chunk_codec.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -45,11 +46,11 @@ ChunkCodecPtr CodecOf(std::uint8_t choice) {
   const std::size_t number = choice % (kN5.size() + kZarr3.size() + kZarr2.size());
   if (number < kN5.size()) {
     const JsonValue json = Chosen(kN5, number);
-    return MakeN5ChunkCodec(JsonCursor(json, ""), kType, kShape).value();
+    return BindN5Chain(JsonCursor(json, ""), kType, kShape).value();
   }
   if (number < kN5.size() + kZarr3.size()) {
     const JsonValue json = Chosen(kZarr3, number - kN5.size());
-    return MakeZarr3ChunkCodec(JsonCursor(json, ""), kType, kShape.size()).value();
+    return BindZarr3Chain(JsonCursor(json, ""), kType, kShape.size()).value();
   }
   const JsonValue json = Chosen(kZarr2, number - kN5.size() - kZarr3.size());
   return MakeZarr2ChunkCodec(JsonCursor(json, ""), kShape.size()).value();

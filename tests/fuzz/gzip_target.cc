@@ -1,8 +1,8 @@
 // Arbitrary bytes as gzip: bounded output, the same by every library of the build, and back.
 #include <optional>
 
-#include "codec/compression/deflate.h"
-#include "codec/compression/gzip.h"
+#include "codec/codecs/deflate.h"
+#include "codec/codecs/gzip.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

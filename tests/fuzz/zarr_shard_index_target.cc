@@ -4,6 +4,7 @@
 
 #include "codec/zarr3/shard.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -18,7 +19,7 @@ ZarrShardLevel Level(std::uint64_t chunks, std::uint8_t parameters) {
   level.index.big_endian = (parameters & 2) != 0;
   level.index.guess_checksum = (parameters & 4) != 0;
   if ((parameters & 8) != 0) level.index.order = {1, 0};
-  if ((parameters & 16) != 0) level.outer = {*MakeBytesCodec("crc32c", nullptr, "")};
+  if ((parameters & 16) != 0) level.outer = {*BindBytesCodec("crc32c")};
   return level;
 }
 

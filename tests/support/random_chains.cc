@@ -6,12 +6,13 @@
 #include <random>
 #include <utility>
 
+#include "codec/chain/codec_chain.h"
 #include "codec/chain/codec_spec.h"
 #include "codec/core/byte_range.h"
 #include "codec/json/parser.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/check.h"
-#include "codec/zarr3/chunk_codec.h"
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -104,7 +105,7 @@ DrawnChain DrawZarr2(Choices& choices, DrawnChain chain) {
 
 Result<ChunkCodecPtr> CodecOf(const DrawnChain& chain, const JsonValue& json) {
   if (chain.is_zarr2) return MakeZarr2ChunkCodec(JsonCursor(json, ""), chain.shape.size());
-  return MakeZarr3ChunkCodec(JsonCursor(json, "codecs"), chain.type, chain.shape.size());
+  return BindZarr3Chain(JsonCursor(json, "codecs"), chain.type, chain.shape.size());
 }
 
 bool NamesAPath(const DrawnChain& chain, const std::string& message) {
@@ -126,7 +127,7 @@ bool IsAlike(const Voxels& a, const Voxels& b) {
   return a.type() == b.type() && a.shape() == b.shape();
 }
 
-std::string WithDamage(const ChunkCodec& codec, const Voxels& voxels, const ByteVector& encoded) {
+std::string WithDamage(const CodecChain& codec, const Voxels& voxels, const ByteVector& encoded) {
   for (int damage = 0; damage < 3 && !encoded.empty(); ++damage) {
     ByteVector damaged = encoded;
     if (damage == 0) damaged.pop_back();
@@ -147,7 +148,7 @@ std::string Judge(const DrawnChain& chain, const JsonValue& json, const Voxels& 
     if (refused && NamesAPath(chain, error.message)) return "";
     return "a chain is refused at its path: " + error.message;
   }
-  const ChunkCodec& codec = **made;
+  const CodecChain& codec = **made;
   if (!codec.CanDecode()) return "";  // not in this build
   const auto encoded = codec.Encode(voxels);
   if (!encoded) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "codec/chain/codec_chain.h"
 #include "codec/core/bytes.h"
-#include "codec/voxel/chunk_codec.h"
 
 namespace unshard {
 

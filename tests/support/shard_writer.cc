@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/zarr3/shard.h"
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -50,7 +51,7 @@ Result<std::shared_ptr<const ShardFormat>> OneDimensionalFormat(std::uint64_t sl
   level.chunk_shape = {1};
   level.grid_shape = {slot_count};
   level.chunk_count = slot_count;
-  UNSHARD_ASSIGN_OR_RETURN(auto checksum, MakeBytesCodec("crc32c", nullptr, "index_codecs[1]"));
+  UNSHARD_ASSIGN_OR_RETURN(auto checksum, BindBytesCodec("crc32c"));
   level.index.bytes_codecs = {std::move(checksum)};
   std::vector<ZarrShardLevel> levels;
   levels.push_back(std::move(level));

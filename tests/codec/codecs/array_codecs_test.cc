@@ -1,12 +1,13 @@
-#include "codec/codecs/array_codecs.h"
+#include "codec/codecs/codecs.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "codec/chain/codec_chain.h"
 #include "codec/chain/transpose.h"
 #include "codec/json/parser.h"
-#include "codec/zarr3/chunk_codec.h"
+#include "tests/support/hex.h"
 #include "tests/support/random_chains.h"
 
 namespace unshard {
@@ -14,21 +15,12 @@ namespace {
 
 using Kind = DataType::Kind;
 
-ByteVector FromHex(const std::string& hex) {
-  ByteVector bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<std::uint8_t>(std::stoul(hex.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
-}
-
 // Bound to items as a filter of Zarr v2 is.
 Result<ArrayCodecPtr> Bind(const std::string& id, const char* configuration,
                            const DataType& items = kUint8) {
-  const JsonValue json = ParseJson(configuration).value();
-  const ArrayCodecSpec spec{"numcodecs." + id, "filters[0].id: the codec \"" + id + "\"",
-                            CodecOptions(&json, "filters[0]"), "filters[0]", true};
-  return FindArrayCodec(spec.name)->bind(spec, {items, 1});
+  CodecSpec spec = CodecOfZarr3("numcodecs." + id, ParseJson(configuration).value(), "filters[0]");
+  spec.dialect = ArrayDialect::kZarr2;
+  return BindArrayToArray(spec, {items, 1, false, true});
 }
 
 // A filter takes bytes for items of its type, and gives bytes: those of its other type.
@@ -202,7 +194,7 @@ TEST(ArrayCodecs, RoundedIntegersAreDecodedOnly) {
 }
 
 TEST(ArrayCodecs, WhatIsNotKnownIsNamed) {
-  EXPECT_EQ(FindArrayCodec("numcodecs.vlen-utf8"), nullptr);
+  EXPECT_EQ(FindCodec(ArrayDialect::kZarr2, "vlen-utf8"), nullptr);
   EXPECT_EQ(Bind("delta", "{}").error().code, ErrorCode::kDataLoss);
   EXPECT_TRUE(Bind("delta", R"({"dtype": "<U4"})")
                   .error()
@@ -230,7 +222,7 @@ TEST(ArrayCodecs, ThoseThatAreElementwiseEncodeEachItemByItself) {
     for (std::size_t number = 2; number < kArrayCodecs; ++number) {  // 0 and 1 are transposes
       const JsonValue json = ParseJson("[" + ArrayCodec(number, type, 2).json + "]").value();
       const ChainSpec chain = ParseChainSpec(JsonCursor(json, "codecs"), 2).value();
-      const auto codec = BindArrayCodec(chain[0], {type, 2});
+      const auto codec = BindArrayToArray(chain[0], {type, 2});
       if (!codec || !std::holds_alternative<Elementwise>((*codec)->dependence())) continue;
       const ByteVector bytes = RandomChoices(static_cast<std::uint32_t>(number));
       Choices choices(bytes);

@@ -1,19 +1,20 @@
-#include "codec/n5/block.h"
+#include "codec/codecs/n5_block.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "codec/json/parser.h"
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
 
 constexpr DataType kU16{DataType::Kind::kUnsigned, 2};
 
-ChunkCodecPtr Codec(const std::string& compression, std::vector<std::uint64_t> block_shape) {
+ChunkCodecPtr Codec(const std::string& compression, const std::vector<std::uint64_t>& block_shape) {
   const JsonValue json = ParseJson(compression).value();
-  return MakeN5ChunkCodec(JsonCursor(json, "compression"), kU16, std::move(block_shape)).value();
+  return BindN5Chain(JsonCursor(json, "compression"), kU16, block_shape).value();
 }
 
 ChunkCodecPtr Raw() { return Codec(R"({"type": "raw"})", {2, 3}); }

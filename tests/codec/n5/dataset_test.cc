@@ -62,7 +62,7 @@ TEST(N5Dataset, FailuresNameTheMember) {
 
 TEST(N5Dataset, AnOptionThatOnlyWritingNeedsIsNamedAsInTheDocument) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"type": "gzip", "level": 77})", "level: expected a whole number from 0 to 9"},
+      {R"({"type": "gzip", "level": 77})", "level: expected a whole number from -1 to 9"},
       {R"({"type": "bzip2", "blockSize": 12})", "blockSize: expected a whole number from 1 to 9"},
       {R"({"type": "lz4", "blockSize": 1})", "blockSize: expected a whole number from 64 to "},
       {R"({"type": "xz", "preset": 10})", "preset: expected a whole number from 0 to 9"}};

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "tests/support/index_walking.h"
 
 namespace unshard {

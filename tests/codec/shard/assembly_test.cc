@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "codec/compression/bytes_codec.h"
+#include "codec/chain/codec_spec.h"
 #include "codec/core/crc32c.h"
 #include "codec/zarr3/metadata.h"
+#include "tests/support/codecs.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"
 
@@ -331,7 +332,7 @@ TEST(ShardAssembly, NestedShardsAreShardsInShards) {
   const ByteVector first = with_crc32c(EncodeZarrShard(2, {{1, {1, 2, 3}}}));
   const ByteVector third = with_crc32c(EncodeZarrShard(2, {{0, {4}}, {1, {5, 5}}}));
   const ByteVector body = EncodeZarrShard(3, {{0, first}, {2, third}});
-  const auto adler32 = *MakeBytesCodec("numcodecs.adler32", nullptr, "");
+  const auto adler32 = *BindBytesCodec("numcodecs.adler32");
   const ByteVector expected = with_crc32c(*adler32->Encode(body));
   const auto assembly =
       format->Assemble(0, {{2, 1, std::nullopt}, {2, 0, std::nullopt}, {0, 1, std::nullopt}});

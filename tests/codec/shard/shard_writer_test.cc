@@ -6,27 +6,13 @@
 #include <random>
 
 #include "codec/core/crc32c.h"
+#include "tests/support/hex.h"
 #include "tests/support/index_walking.h"
 
 namespace unshard {
 namespace {
 
 // The bytes that two hexadecimal digits each stand for; blanks are skipped.
-ByteVector FromHex(std::string_view hex) {
-  ByteVector bytes;
-  unsigned digits = 0;
-  for (const char c : hex) {
-    if (c == ' ') continue;
-    const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
-    if (digits++ % 2 == 0) {
-      bytes.push_back(static_cast<std::uint8_t>(digit << 4));
-    } else {
-      bytes.back() = static_cast<std::uint8_t>(bytes.back() | digit);
-    }
-  }
-  return bytes;
-}
-
 using Chunks = std::map<std::uint64_t, ByteVector>;
 
 // All chunks of a page, through the walk that readers use.

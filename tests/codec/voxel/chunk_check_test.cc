@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/core/crc32c.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "codec/array/document.h"
+#include "codec/chain/codec_chain.h"
 #include "codec/chain/transpose.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/pyramid/axis_map.h"
 #include "codec/types/fill_value.h"
 #include "codec/zarr3/array.h"
-#include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/metadata.h"
+#include "tests/support/codecs.h"
 #include "tests/support/full_run.h"
 
 namespace unshard {
@@ -112,7 +113,7 @@ DrawnShard DrawShard(Choices& choices) {
 
 ChunkCodecPtr CodecOf(const std::string& array_codecs, const DataType& type, std::size_t rank) {
   const JsonValue json = ParseJson("[" + array_codecs + "\"bytes\"]").value();
-  return MakeZarr3ChunkCodec(JsonCursor(json, "codecs"), type, rank).value();
+  return BindZarr3Chain(JsonCursor(json, "codecs"), type, rank).value();
 }
 
 Voxels FillOf(const DrawnShard& shard) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/chain/codec_spec.h"
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/core/crc32c.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"

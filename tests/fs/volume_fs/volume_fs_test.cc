@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/json/parser.h"
 #include "fs/tree/control_files.h"
 #include "tests/support/mounted_volume.h"

@@ -7,7 +7,7 @@
 #include <future>
 #include <set>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "store/gcs/authorization.h"
 #include "tests/support/fake_gcs.h"
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "tests/support/http_servers.h"
 
 namespace unshard {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/compression/file_suffixes.h"
+#include "codec/codecs/file_suffixes.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 

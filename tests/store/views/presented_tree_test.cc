@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"

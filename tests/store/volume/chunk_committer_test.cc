@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "codec/compression/gzip.h"
+#include "codec/codecs/gzip.h"
 #include "codec/core/checksum.h"
 #include "tests/support/writing_parts.h"
 

@@ -1,0 +1,288 @@
+#include "codec/chain/codec_chain.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "codec/chain/transpose.h"
+#include "codec/core/byte_range.h"
+#include "codec/json/meaning.h"
+#include "codec/json/writer.h"
+
+namespace unshard {
+namespace {
+
+// Compressors add headers: the bytes between two of them may exceed those of the items by this
+// factor, and this many bytes.
+constexpr std::uint64_t kMaxGrowth = 16;
+constexpr std::uint64_t kSlack = std::uint64_t{64} << 10;
+
+constexpr const char* kUnknown = " is not supported, so voxels cannot be decoded";
+constexpr const char* kUntyped =
+    " works on numbers, but the codec before it produces untyped bytes";
+
+tl::unexpected<Error> NotSupported(const CodecSpec& codec, std::string_view why) {
+  return Fail(ErrorCode::kNotSupported, codec.at() + std::string(why));
+}
+
+const CodecDefinition* DefinitionOf(const ChunkEncoding::Step& step) {
+  constexpr std::string_view kN5 = "n5.";
+  return step.name.starts_with(kN5)
+             ? FindCodec(ArrayDialect::kN5, std::string_view(step.name).substr(kN5.size()))
+             : FindCodec(ArrayDialect::kZarr3, step.name);
+}
+
+bool SameStep(const ChunkEncoding::Step& a, const ChunkEncoding::Step& b) {
+  const CodecDefinition* const definition = DefinitionOf(a);
+  if (definition == nullptr || definition != DefinitionOf(b)) return false;
+  if (definition->describes_itself) return true;
+  return a.name == b.name && SameMeaning(a.configuration, b.configuration);
+}
+
+Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
+  if (found == expected) return {};
+  return Fail(ErrorCode::kDataLoss, "expected a chunk that decodes to " + std::to_string(expected) +
+                                        " bytes, found " + std::to_string(found));
+}
+
+}  // namespace
+
+bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b) {
+  return a.items == b.items && a.big_endian == b.big_endian && a.order == b.order &&
+         a.n5_header == b.n5_header &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), SameStep);
+}
+
+// Binds one codec after the other.
+class ChainBinder {
+ public:
+  explicit ChainBinder(const ArrayRepresentation& decoded)
+      : chain_(new CodecChain(decoded)), growth_(1) {}
+
+  Status Take(const CodecSpec& codec) {
+    if (codec.definition == nullptr) return NotSupported(codec, kUnknown);
+    return std::visit([&](const auto& bind) { return TakeCodec(codec, bind); },
+                      codec.definition->bind);
+  }
+
+  Result<ChunkCodecPtr> Finish(const std::string& path) && {
+    if (!chain_->to_bytes_) {
+      return Fail(ErrorCode::kDataLoss, path + ": expected a chain with the codec \"bytes\"");
+    }
+    return std::move(chain_);
+  }
+
+ private:
+  Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindArrayToArray bind) {
+    const bool is_zarr2 = codec.dialect == ArrayDialect::kZarr2;
+    if (chain_->to_bytes_) return NotSupported(codec, is_zarr2 ? kUntyped : kUnknown);
+    const ArrayRepresentation decoded = chain_->encoded();
+    UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, bind(codec, Decoded(codec)));
+    if (needs_exact_items_ && !bound->is_lossless()) {
+      return NotSupported(codec, is_zarr2 ? kUntyped : " is lossy and would change packed bits");
+    }
+    needs_exact_items_ |= bound->needs_exact_items();
+    if (is_zarr2) UNSHARD_RETURN_IF_ERROR(LimitGrowth(codec, *bound, decoded));
+    Describe(codec, *bound);
+    chain_->array_codecs_.push_back(std::move(bound));
+    return {};
+  }
+
+  Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindArrayToBytes bind) {
+    if (chain_->to_bytes_) return NotSupported(codec, kUnknown);
+    UNSHARD_ASSIGN_OR_RETURN(chain_->to_bytes_, bind(codec, chain_->encoded()));
+    if (!IsIdentity(order_)) chain_->encoding_.order = order_;
+    chain_->to_bytes_->Describe(chain_->encoding_);
+    return {};
+  }
+
+  Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindBytesToBytes bind) {
+    if (!chain_->to_bytes_) {
+      return NotSupported(codec, " encodes bytes, so it needs \"bytes\" before it");
+    }
+    const bool is_first = chain_->bytes_codecs_.empty();
+    UNSHARD_ASSIGN_OR_RETURN(BytesCodecPtr bound,
+                             bind(codec, is_first ? chain_->to_bytes_->item_size() : 0));
+    chain_->bytes_codecs_.push_back(std::move(bound));
+    chain_->encoding_.steps.push_back({codec.name, codec.own_options()});
+    return {};
+  }
+
+  // As in numcodecs, a filter of Zarr v2 may take the bytes of items for items of another size.
+  [[nodiscard]] ArrayRepresentation Decoded(const CodecSpec& codec) const {
+    ArrayRepresentation decoded = chain_->encoded();
+    decoded.may_change_size = codec.dialect == ArrayDialect::kZarr2 && !needs_exact_items_;
+    return decoded;
+  }
+
+  // Of filters that make more bytes few are taken, as what is decoded is bounded only by the size
+  // of the chunk.
+  Status LimitGrowth(const CodecSpec& codec, const ArrayToArrayCodec& bound,
+                     const ArrayRepresentation& decoded) {
+    constexpr std::uint64_t kSome = 4096;
+    const auto shape = bound.EncodedShape(Shape{kSome});
+    if (shape && shape->size() == 1) {
+      growth_ *= static_cast<double>(shape->front() * bound.encoded().type.size) /
+                 static_cast<double>(kSome * decoded.type.size);
+    }
+    if (growth_ <= 8) return {};
+    return NotSupported(codec, " and those before it make the chunk more than 8 times as large");
+  }
+
+  void Describe(const CodecSpec& codec, const ArrayToArrayCodec& bound) {
+    std::string& items = chain_->encoding_.items;
+    const Dependence dependence = bound.dependence();
+    if (const auto* const permutes = std::get_if<Permutes>(&dependence)) {
+      order_ = order_.empty() ? permutes->order : Transposed(order_, permutes->order);
+      return;
+    }
+    if (items == "raw" && chain_->decoded_.big_endian) items += ", big-endian";
+    if (!IsIdentity(order_)) {
+      items += ", transpose";
+      for (const std::size_t axis : order_) items += " " + std::to_string(axis);
+    }
+    order_.clear();
+    items += ", " + codec.name;
+    const JsonValue* const configuration = codec.configuration();
+    if (configuration != nullptr) items += " " + WriteJson(*configuration, 0);
+  }
+
+  std::shared_ptr<CodecChain> chain_;
+  std::vector<std::size_t> order_;  // of the transposes after the last other codec
+  bool needs_exact_items_ = false;
+  double growth_;  // of the bytes of a chunk by the filters so far
+};
+
+Result<ChunkCodecPtr> CodecChain::Bind(const ChainSpec& codecs, const std::string& path,
+                                       const ArrayRepresentation& decoded) {
+  ChainBinder binder(decoded);
+  for (const CodecSpec& codec : codecs) UNSHARD_RETURN_IF_ERROR(binder.Take(codec));
+  return std::move(binder).Finish(path);
+}
+
+ChunkCodecPtr CodecChain::Of(const DataType& type, ArrayToBytesCodecPtr codec) {
+  std::shared_ptr<CodecChain> chain(new CodecChain({type}));
+  codec->Describe(chain->encoding_);
+  chain->to_bytes_ = std::move(codec);
+  return chain;
+}
+
+const ArrayRepresentation& CodecChain::encoded() const {
+  return array_codecs_.empty() ? decoded_ : array_codecs_.back()->encoded();
+}
+
+Status CodecChain::CanDecode() const {
+  UNSHARD_RETURN_IF_ERROR(to_bytes_->CanDecode());
+  for (const auto& codec : bytes_codecs_) UNSHARD_RETURN_IF_ERROR(codec->CanDecode());
+  return {};
+}
+
+Status CodecChain::CanEncode() const {
+  for (const auto& codec : array_codecs_) UNSHARD_RETURN_IF_ERROR(codec->CanEncode());
+  UNSHARD_RETURN_IF_ERROR(to_bytes_->CanEncode());
+  for (const auto& codec : bytes_codecs_) UNSHARD_RETURN_IF_ERROR(codec->CanEncode());
+  return {};
+}
+
+bool CodecChain::is_lossy() const {
+  return !to_bytes_->is_lossless() ||
+         std::any_of(array_codecs_.begin(), array_codecs_.end(),
+                     [](const ArrayCodecPtr& codec) { return !codec->is_lossless(); });
+}
+
+// The shape of a chunk before each array codec, and after the last one.
+Result<std::vector<Shape>> CodecChain::ShapesOf(ShapeSpan shape) const {
+  std::vector<Shape> shapes;
+  shapes.reserve(array_codecs_.size() + 1);
+  shapes.emplace_back(shape.begin(), shape.end());
+  for (const ArrayCodecPtr& codec : array_codecs_) {
+    UNSHARD_ASSIGN_OR_RETURN(Shape next, codec->EncodedShape(shapes.back()));
+    shapes.push_back(std::move(next));
+  }
+  return shapes;
+}
+
+std::optional<std::uint64_t> CodecChain::EncodedSize(ShapeSpan shape) const {
+  const auto shapes = ShapesOf(shape);
+  if (!shapes) return std::nullopt;
+  auto size = to_bytes_->EncodedSize(shapes->back());
+  for (const auto& codec : bytes_codecs_) {
+    const auto overhead = codec->fixed_overhead();
+    size = size && overhead ? CheckedAdd(*size, *overhead) : std::nullopt;
+  }
+  return size;
+}
+
+Result<Voxels> CodecChain::Decode(ByteSpan encoded, ShapeSpan shape) const {
+  UNSHARD_RETURN_IF_ERROR(VoxelBytes(type(), shape));
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(shape));
+  UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, DecodeBytes(encoded, shapes.back()));
+  for (std::size_t i = array_codecs_.size(); i-- > 0;) {
+    UNSHARD_ASSIGN_OR_RETURN(voxels, array_codecs_[i]->Decode(std::move(voxels), shapes[i]));
+    UNSHARD_RETURN_IF_ERROR(ExpectDeclared(voxels, i, shapes[i]));
+  }
+  return voxels;
+}
+
+// Undoes the bytes-to-bytes codecs, and makes voxels of what they give.
+Result<Voxels> CodecChain::DecodeBytes(ByteSpan encoded, const Shape& shape) const {
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t items, VoxelBytes(this->encoded().type, shape));
+  const auto fixed = to_bytes_->has_fixed_size() ? to_bytes_->EncodedSize(shape) : std::nullopt;
+  if (bytes_codecs_.empty()) {
+    if (fixed) UNSHARD_RETURN_IF_ERROR(ExpectSize(encoded.size(), *fixed));
+    return to_bytes_->Decode(encoded, shape);
+  }
+  const std::uint64_t most = kMaxGrowth * fixed.value_or(items) + kSlack;
+  ByteVector bytes;
+  for (std::size_t i = bytes_codecs_.size(); i-- > 0;) {
+    const std::uint64_t max_bytes = i == 0 ? fixed.value_or(most) : most;
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector next, bytes_codecs_[i]->Decode(encoded, max_bytes));
+    bytes = std::move(next);
+    encoded = bytes;
+  }
+  if (fixed) UNSHARD_RETURN_IF_ERROR(ExpectSize(bytes.size(), *fixed));
+  return to_bytes_->DecodeInPlace(std::move(bytes), shape);
+}
+
+Result<ByteVector> CodecChain::Encode(Voxels voxels) const {
+  if (voxels.type() != type()) {
+    return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(type()) +
+                                                 ", found " + DataTypeName(voxels.type()));
+  }
+  UNSHARD_RETURN_IF_ERROR(CanEncode());
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(voxels.shape()));
+  bool needs_proof = false;
+  for (std::size_t i = 0; i < array_codecs_.size(); ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(voxels, array_codecs_[i]->Encode(std::move(voxels)));
+    UNSHARD_RETURN_IF_ERROR(ExpectDeclared(voxels, i + 1, shapes[i + 1]));
+    needs_proof |= array_codecs_[i]->may_refuse_encoded();
+  }
+  UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, to_bytes_->Encode(std::move(voxels)));
+  for (const auto& codec : bytes_codecs_) {
+    UNSHARD_ASSIGN_OR_RETURN(bytes, codec->Encode(bytes));
+  }
+  if (needs_proof) UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, shapes.front()));
+  return bytes;
+}
+
+// That the first `count` array codecs give, or take, voxels of the type and the shape that they
+// have declared.
+Status CodecChain::ExpectDeclared(const Voxels& voxels, std::size_t count,
+                                  const Shape& shape) const {
+  const DataType& declared = count == 0 ? type() : array_codecs_[count - 1]->encoded().type;
+  if (voxels.type() == declared && voxels.shape() == shape) return {};
+  return Fail(ErrorCode::kInternal, "expected items of " + DataTypeName(declared) + " after " +
+                                        std::to_string(count) + " codecs, found " +
+                                        DataTypeName(voxels.type()) + " or another shape");
+}
+
+Status CodecChain::ProveDecoding(ByteSpan encoded, ShapeSpan shape) const {
+  const auto decoded = Decode(encoded, shape);
+  if (decoded) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              "the codecs would store these voxels in a form that cannot be read back: " +
+                  decoded.error().message);
+}
+
+}  // namespace unshard

@@ -1,0 +1,104 @@
+// The bound chain of codecs of one array: the voxels of a chunk to the bytes of its file and back,
+// for all dialects. codec/FORMATS.md, "Chunk encodings", "Chunks of Zarr and N5 arrays".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/chain/codec.h"
+#include "codec/chain/codec_spec.h"
+#include "codec/chain/voxels.h"
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+#include "codec/json/json.h"
+#include "codec/types/data_type.h"
+
+namespace unshard {
+
+// The transforms of a chain in one vocabulary for all dialects, by which a view decides whether the
+// stored bytes of one dialect are those of another.
+struct ChunkEncoding {
+  // A bytes-to-bytes codec, by its name in Zarr v3 ("gzip", "zstd", "blosc", "crc32c",
+  // "numcodecs.zlib", "numcodecs.bz2", …), or "n5.lz4". The name of a compressor is enough to
+  // decode; the configuration, in the form of Zarr v3, is needed to encode. Null: none.
+  struct Step {
+    std::string name;
+    JsonValue configuration;
+  };
+
+  // "raw": items one after the other. Else what encodes voxels in another way: "jpeg", "png",
+  // "compressed_segmentation 8 x 8 x 8", …, or "raw" followed by the filters before the items.
+  std::string items = "raw";
+  bool big_endian = false;         // raw items of more than one byte; else false
+  std::vector<std::size_t> order;  // the stored dimension i is axis order[i]; empty: C order
+  bool n5_header = false;          // an N5 block header precedes what `steps` give
+  std::vector<Step> steps;         // in the order of encoding
+};
+
+// Whether each of two chains decodes what the other one encodes to the same voxels: they have the
+// same items, order, header and compressors; levels and other options of encoding may differ.
+bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b);
+
+// Immutable; thread-safe; pure.
+class CodecChain {
+ public:
+  // Binds each codec to what the one before it gives. `path` is that of the list, for messages.
+  // Fails with kDataLoss, naming path and member, on damaged options, and with kNotSupported,
+  // naming the codec, where it is not known, or does not take what reaches it.
+  static Result<std::shared_ptr<const CodecChain>> Bind(const ChainSpec& codecs,
+                                                        const std::string& path,
+                                                        const ArrayRepresentation& decoded);
+  // A chain of this codec alone.
+  static std::shared_ptr<const CodecChain> Of(const DataType& type, ArrayToBytesCodecPtr codec);
+
+  [[nodiscard]] const DataType& type() const { return decoded_.type; }
+  [[nodiscard]] const ChunkEncoding& encoding() const { return encoding_; }
+
+  // Whether Decode is supported: else kNotSupported, naming the codec and the library that this
+  // build lacks.
+  [[nodiscard]] Status CanDecode() const;
+  // The same of Encode. Fails where CanDecode does.
+  [[nodiscard]] Status CanEncode() const;
+  // Whether voxels that are encoded and decoded may differ from those before.
+  [[nodiscard]] bool is_lossy() const;
+  // The size of an encoded chunk of `shape`, where it does not depend on the voxels.
+  [[nodiscard]] std::optional<std::uint64_t> EncodedSize(ShapeSpan shape) const;
+
+  // The voxels of a chunk of `shape`, slowest axis first: in Zarr the chunk shape, in precomputed
+  // volumes clipped to the volume. The header of an N5 block may have another shape: its voxels are
+  // clipped to `shape`, or extended by zeros. Fails as CanDecode does, with kDataLoss where
+  // `encoded` is damaged, and with kResourceExhausted before it would decode to much more than the
+  // chunk has: the byte codec next to the items is bounded by their size, the others by 16 times
+  // that and 64 KiB.
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const;
+  // The same bytes for the same voxels and version of the libraries. Fails as CanEncode does, with
+  // kInvalidArgument where type or shape are not those of a chunk of the array, and with
+  // kResourceExhausted where the format cannot take so many bytes.
+  [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const;
+
+ private:
+  friend class ChainBinder;
+  explicit CodecChain(const ArrayRepresentation& decoded) : decoded_(decoded) {}
+
+  // What the array-to-array codecs give.
+  [[nodiscard]] const ArrayRepresentation& encoded() const;
+  [[nodiscard]] Result<std::vector<Shape>> ShapesOf(ShapeSpan shape) const;
+  [[nodiscard]] Result<Voxels> DecodeBytes(ByteSpan encoded, const Shape& shape) const;
+  [[nodiscard]] Status ExpectDeclared(const Voxels& voxels, std::size_t count,
+                                      const Shape& shape) const;
+  [[nodiscard]] Status ProveDecoding(ByteSpan encoded, ShapeSpan shape) const;
+
+  ArrayRepresentation decoded_;
+  // In the order of encoding.
+  std::vector<ArrayCodecPtr> array_codecs_;
+  ArrayToBytesCodecPtr to_bytes_;  // null until the chain is bound
+  std::vector<BytesCodecPtr> bytes_codecs_;
+  ChunkEncoding encoding_;
+};
+using ChunkCodecPtr = std::shared_ptr<const CodecChain>;
+
+}  // namespace unshard

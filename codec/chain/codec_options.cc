@@ -1,0 +1,38 @@
+#include "codec/chain/codec_options.h"
+
+#include <algorithm>
+
+namespace unshard {
+
+Result<std::vector<JsonCursor>> CodecOptions::Find(std::string_view key) const {
+  if (members_ == nullptr) return std::vector<JsonCursor>();
+  return JsonCursor(*members_, path_).OptionalMember(key);
+}
+
+Result<int> CodecOptions::Integer(std::string_view key, int absent, int min, int max) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
+  if (members.empty()) return absent;
+  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, members.front().Integer(min, max));
+  return static_cast<int>(value);
+}
+
+Result<int> CodecOptions::Integer(std::string_view key) const {
+  const auto& options = definition_->options;
+  const auto option = std::find_if(options.begin(), options.end(),
+                                   [&](const CodecOption& each) { return each.name == key; });
+  if (option == options.end()) {
+    return Fail(ErrorCode::kInternal, path_ + ": no option \"" + std::string(key) + "\" is listed");
+  }
+  const CodecOption::Spelling spelling = option->In(dialect_);
+  UNSHARD_ASSIGN_OR_RETURN(const int value,
+                           Integer(spelling.name, static_cast<int>(spelling.absent),
+                                   static_cast<int>(*spelling.min), static_cast<int>(option->max)));
+  return value < option->min ? static_cast<int>(option->absent) : value;
+}
+
+Result<bool> CodecOptions::Boolean(std::string_view key) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
+  return members.empty() ? Result<bool>(false) : members.front().Boolean();
+}
+
+}  // namespace unshard

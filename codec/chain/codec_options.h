@@ -1,0 +1,44 @@
+// The options of one codec where a document lists it. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/chain/definition.h"
+#include "codec/core/error.h"
+#include "codec/json/cursor.h"
+
+namespace unshard {
+
+// Failures are kDataLoss and name the member of the document. Refers to the JSON.
+class CodecOptions {
+ public:
+  // `members` may be null: all are absent. `path`: their JSON path, for messages. `definition` may
+  // be null: options have their own names.
+  CodecOptions(const JsonValue* members, std::string path,
+               const CodecDefinition* definition = nullptr,
+               ArrayDialect dialect = ArrayDialect::kZarr3)
+      : members_(members), path_(std::move(path)), definition_(definition), dialect_(dialect) {}
+
+  // An option that `definition` lists, by the codec's own name.
+  [[nodiscard]] Result<int> Integer(std::string_view key) const;
+  // The same of any other option.
+  [[nodiscard]] Result<int> Integer(std::string_view key, int absent, int min, int max) const;
+  // False where it is absent.
+  [[nodiscard]] Result<bool> Boolean(std::string_view key) const;
+  // A list of the member alone, or of nothing where it is absent or null.
+  [[nodiscard]] Result<std::vector<JsonCursor>> Find(std::string_view key) const;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  const JsonValue* members_;
+  std::string path_;
+  const CodecDefinition* definition_;
+  ArrayDialect dialect_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,58 @@
+// `bytes` of Zarr v3, and what other dialects do without naming it: items one after the other.
+#include <memory>
+#include <utility>
+
+#include "codec/chain/codec_chain.h"
+#include "codec/chain/transpose.h"
+#include "codec/codecs/codecs.h"
+#include "codec/core/byte_range.h"
+
+namespace unshard {
+namespace {
+
+class ItemBytes final : public ArrayToBytesCodec {
+ public:
+  ItemBytes(const DataType& type, bool swaps) : type_(type), swaps_(swaps) {}
+
+  [[nodiscard]] std::optional<std::uint64_t> EncodedSize(ShapeSpan shape) const override {
+    const auto size = VoxelBytes(type_, shape);
+    return size ? std::optional(*size) : std::nullopt;
+  }
+  [[nodiscard]] std::uint32_t item_size() const override { return type_.size; }
+
+  [[nodiscard]] Result<ByteVector> Encode(Voxels decoded) const override {
+    ByteVector bytes = std::move(decoded).TakeBytes();
+    if (swaps_) ReverseBytes(bytes, type_.ordered_size());
+    return bytes;
+  }
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const override {
+    return DecodeInPlace(ByteVector(encoded.begin(), encoded.end()), shape);
+  }
+  [[nodiscard]] Result<Voxels> DecodeInPlace(ByteVector encoded, ShapeSpan shape) const override {
+    if (swaps_) ReverseBytes(encoded, type_.ordered_size());
+    return Voxels::Make(type_, {shape.begin(), shape.end()}, std::move(encoded));
+  }
+  void Describe(ChunkEncoding& encoding) const override { encoding.big_endian = swaps_; }
+
+ private:
+  const DataType type_;
+  const bool swaps_;
+};
+
+// Items that the codecs before it give big-endian, as filters of numcodecs may, are stored so
+// where little-endian ones are asked for: numcodecs takes bytes as they are.
+Result<ArrayToBytesCodecPtr> BindBytes(const CodecSpec& spec, const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(const bool big_endian, IsBigEndian(spec));
+  const bool swaps = big_endian != decoded.big_endian && decoded.type.ordered_size() > 1;
+  return std::make_shared<ItemBytes>(decoded.type, swaps);
+}
+
+}  // namespace
+
+const CodecDefinition& BytesCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindBytes};
+  return kDefinition;
+}
+
+}  // namespace unshard

@@ -1,0 +1,16 @@
+#include "codec/codecs/file_suffixes.h"
+
+#include "codec/codecs/brotli.h"
+
+namespace unshard {
+
+BytesCodecPtr CodecOfSuffix(std::string_view suffix) {
+  if (suffix == ".br") return MakeBrotli();
+  const char* name = "gzip";
+  if (suffix == ".zstd") name = "zstd";
+  if (suffix == ".xz") name = "numcodecs.lzma";
+  if (suffix == ".bz2") name = "numcodecs.bz2";
+  return *BindBytesToBytes(CodecOfZarr3(name));
+}
+
+}  // namespace unshard

@@ -1,0 +1,130 @@
+// LZMA as numcodecs and N5 (xz) store it: .xz and .lzma streams are read, .xz is written.
+#ifdef UNSHARD_LZMA
+#include <lzma.h>
+#endif
+
+#include <cstddef>
+#include <string>
+
+#include "codec/codecs/codecs.h"
+#include "codec/codecs/compressor.h"
+
+namespace unshard {
+namespace {
+
+// Needed to decode, too.
+Result<int> FormatOf(const CodecOptions& options) { return options.Integer("format"); }
+
+#ifdef UNSHARD_LZMA
+
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;  // of the decoder's dictionary
+
+struct LzmaStream : lzma_stream {
+  LzmaStream() : lzma_stream(LZMA_STREAM_INIT) {}
+  LzmaStream(const LzmaStream&) = delete;
+  LzmaStream& operator=(const LzmaStream&) = delete;
+  ~LzmaStream() { lzma_end(this); }
+};
+
+Result<ByteVector> DecodeLzma(ByteSpan stored, std::uint64_t max_bytes) {
+  LzmaStream stream;
+  if (lzma_auto_decoder(&stream, kMostMemory, LZMA_CONCATENATED) != LZMA_OK) {
+    return NoMemory("lzma");
+  }
+  stream.next_in = stored.data();
+  stream.avail_in = stored.size();
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
+    stream.next_out = at;
+    stream.avail_out = room;
+    const lzma_ret status = lzma_code(&stream, LZMA_FINISH);
+    const std::size_t written = room - stream.avail_out;
+    if (status == LZMA_STREAM_END && stream.avail_in > 0) {
+      return Damaged("lzma", "bytes follow the stream");
+    }
+    if (status == LZMA_STREAM_END) return DecodeProgress{written, true};
+    if (status == LZMA_MEM_ERROR || status == LZMA_MEMLIMIT_ERROR) return NoMemory("lzma");
+    if (status != LZMA_OK) return Damaged("lzma", "expected a whole .xz or .lzma stream");
+    return DecodeProgress{written, false};
+  };
+  return DecodeInSteps("lzma", max_bytes, step);
+}
+
+struct XzOptions {
+  std::uint32_t preset = 6;
+  lzma_check check = LZMA_CHECK_CRC64;
+};
+
+Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
+  LzmaStream stream;
+  if (lzma_easy_encoder(&stream, options.preset, options.check) != LZMA_OK) return NoMemory("lzma");
+  ByteVector stored(lzma_stream_buffer_bound(plain.size()));
+  stream.next_in = plain.data();
+  stream.avail_in = plain.size();
+  std::size_t written = 0;
+  for (lzma_ret status = LZMA_OK; status != LZMA_STREAM_END;) {
+    if (written == stored.size()) stored.resize(2 * written + 64);
+    stream.next_out = stored.data() + written;
+    stream.avail_out = stored.size() - written;
+    status = lzma_code(&stream, LZMA_FINISH);
+    written = stored.size() - stream.avail_out;
+    if (status == LZMA_MEM_ERROR) return NoMemory("lzma");
+    if (status != LZMA_OK && status != LZMA_STREAM_END) {
+      return Fail(ErrorCode::kInternal, "lzma: liblzma failed with " + std::to_string(status));
+    }
+  }
+  stored.resize(written);
+  return stored;
+}
+
+Result<Encoder> MakeXzEncoder(const CodecOptions& options, std::uint32_t /*item_size*/) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto filters, options.Find("filters"));
+  if (!filters.empty()) return filters.front().Expected("null, because filters are not supported");
+  UNSHARD_ASSIGN_OR_RETURN(const int format, FormatOf(options));
+  if (format != 1) {
+    return Fail(ErrorCode::kNotSupported, "only format 1 (.xz) can be written");
+  }
+  XzOptions xz;
+  UNSHARD_ASSIGN_OR_RETURN(const int preset, options.Integer("preset"));
+  xz.preset = static_cast<std::uint32_t>(preset);
+  UNSHARD_ASSIGN_OR_RETURN(const int check, options.Integer("check"));
+  if (check >= 0) xz.check = static_cast<lzma_check>(check);
+  if (lzma_check_is_supported(xz.check) == 0) {
+    return Fail(ErrorCode::kNotSupported, "unknown check " + std::to_string(check));
+  }
+  return [xz](ByteSpan plain) { return EncodeXz(plain, xz); };
+}
+
+std::string LzmaVersion() { return lzma_version_string(); }
+
+constexpr Library kLiblzma = {"lzma", "liblzma", LzmaVersion};
+constexpr CompressorFunctions kXz = {DecodeLzma, MakeXzEncoder};
+
+#else
+constexpr Library kLiblzma = {"lzma", "liblzma"};
+constexpr CompressorFunctions kXz = {};
+#endif
+
+// Streams of format 3 do not say how they are encoded.
+Result<BytesCodecPtr> BindLzma(const CodecSpec& spec, std::uint32_t item_size) {
+  UNSHARD_ASSIGN_OR_RETURN(const int format, FormatOf(spec.options()));
+  if (format == 3) {
+    return Fail(ErrorCode::kNotSupported,
+                "the codec \"" + spec.name + "\" with format 3 (raw LZMA) is not supported");
+  }
+  return MakeCompressor(spec, item_size, Liblzma(), kXz);
+}
+
+}  // namespace
+
+const Library& Liblzma() { return kLiblzma; }
+
+const CodecDefinition& LzmaCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "lzma"},
+                                                     {ArrayDialect::kN5, "xz"}};
+  static constexpr CodecOption kOptions[] = {
+      {"format", 1, 3, 1}, {"preset", 0, 9, 6}, {"check", -1, 10, -1}, {"filters"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindLzma, kOptions, true};
+  return kDefinition;
+}
+
+}  // namespace unshard

@@ -1,0 +1,317 @@
+// A header of big-endian numbers, then the items, encoded by a chain of their own: in N5 big-endian
+// ones and at most one compressor; in `n5_default` of Zarr v3 the same after a transpose that
+// reverses all axes. codec/FORMATS.md, "Chunks of Zarr and N5 arrays".
+#include "codec/codecs/n5_block.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "codec/chain/codec_chain.h"
+#include "codec/chain/transpose.h"
+#include "codec/codecs/codecs.h"
+#include "codec/core/byte_range.h"
+#include "codec/json/writer.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxBlockExtent = 0xffffffff;
+
+std::uint64_t LoadU16Be(const std::uint8_t* at) {
+  return static_cast<std::uint64_t>(at[0]) << 8 | at[1];
+}
+
+std::uint64_t LoadU32Be(const std::uint8_t* at) { return LoadU16Be(at) << 16 | LoadU16Be(at + 2); }
+
+void AppendU16Be(ByteVector& to, std::size_t value) {
+  to.push_back(static_cast<std::uint8_t>(value >> 8));
+  to.push_back(static_cast<std::uint8_t>(value));
+}
+
+void AppendU32Be(ByteVector& to, std::uint64_t value) {
+  AppendU16Be(to, static_cast<std::size_t>(value >> 16));
+  AppendU16Be(to, static_cast<std::size_t>(value));
+}
+
+tl::unexpected<Error> DamagedBlock(const std::string& expected) {
+  return Fail(ErrorCode::kDataLoss, "N5 block: " + expected);
+}
+
+// As N5 lists it, fastest axis first.
+std::string ShapeText(ShapeSpan shape) {
+  std::string text;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(shape[axis]);
+  }
+  return "[" + text + "]";
+}
+
+Shape ReversedShape(ShapeSpan shape) { return {shape.rbegin(), shape.rend()}; }
+
+// The voxels in another shape: those outside of it are dropped, and those that it adds are 0.
+Result<Voxels> Reshape(const Voxels& voxels, ShapeSpan shape) {
+  const ByteVector zero(voxels.type().size);
+  UNSHARD_ASSIGN_OR_RETURN(Voxels result,
+                           Voxels::Filled(voxels.type(), {shape.begin(), shape.end()}, zero));
+  if (voxels.bytes().empty() || result.bytes().empty()) return result;
+  const Shape& from_shape = voxels.shape();
+  const std::size_t item = zero.size();
+  const std::size_t rank = shape.size();
+  const std::size_t run =
+      rank == 0 ? 1 : static_cast<std::size_t>(std::min(shape.back(), from_shape.back()));
+  std::vector<std::uint64_t> position(rank, 0);
+  for (;;) {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      from = from * from_shape[axis] + position[axis];
+      to = to * shape[axis] + position[axis];
+    }
+    const std::uint8_t* const source = voxels.bytes().data() + from * item;
+    std::copy(source, source + run * item, result.mutable_bytes().data() + to * item);
+    std::size_t axis = rank > 0 ? rank - 1 : 0;  // the last one is copied in runs
+    for (; axis > 0; --axis) {
+      if (++position[axis - 1] < std::min(shape[axis - 1], from_shape[axis - 1])) break;
+      position[axis - 1] = 0;
+    }
+    if (axis == 0) return result;
+  }
+}
+
+struct N5Header {
+  Shape shape;                   // slowest axis first, the reverse of what the header says
+  std::uint64_t item_count = 0;  // of mode 1; of mode 0 the product of `shape`
+  std::size_t size = 0;          // bytes of the header
+};
+
+// Parses the header at the start of a block of an array of `rank` dimensions. Fails with kDataLoss
+// where it is damaged, and with kNotSupported for mode 2, whose objects are no voxels.
+Result<N5Header> ParseHeader(ByteSpan block, std::size_t rank) {
+  if (block.size() < 4) {
+    return DamagedBlock("expected a header, found " + std::to_string(block.size()) + " bytes");
+  }
+  const std::uint64_t mode = LoadU16Be(block.data());
+  if (mode == 2) {
+    return Fail(ErrorCode::kNotSupported, "N5 block: mode 2 (objects) is not supported");
+  }
+  if (mode > 2) return DamagedBlock("expected mode 0 or 1, found " + std::to_string(mode));
+  const std::uint64_t dimensions = LoadU16Be(block.data() + 2);
+  if (dimensions != rank) {
+    return DamagedBlock("expected " + std::to_string(rank) + " dimensions, found " +
+                        std::to_string(dimensions));
+  }
+  N5Header header;
+  header.size = 4 + 4 * rank + (mode == 1 ? 4 : 0);
+  if (block.size() < header.size) {
+    return DamagedBlock("expected a header of " + std::to_string(header.size) + " bytes, found " +
+                        std::to_string(block.size()) + " bytes");
+  }
+  for (std::size_t axis = rank; axis-- > 0;) {
+    header.shape.push_back(LoadU32Be(block.data() + 4 + 4 * axis));
+  }
+  const auto count = CheckedProduct(header.shape);
+  if (mode == 1) header.item_count = LoadU32Be(block.data() + 4 + 4 * rank);
+  if (mode == 0 && !count) {
+    return DamagedBlock("the extents " + ShapeText(header.shape) + " are too large");
+  }
+  if (mode == 0) header.item_count = *count;
+  if (header.item_count == count) return header;
+  return Fail(ErrorCode::kNotSupported, "N5 block: expected one item for each voxel of " +
+                                            ShapeText(header.shape) + ", found " +
+                                            std::to_string(header.item_count) + " items");
+}
+
+// How an array has the axes of its blocks.
+struct BlockAxes {
+  // The most that a block may have, slowest axis of the block first; nothing: the shape that is
+  // asked for.
+  std::optional<Shape> max_shape;
+  // Whether the first axis of the array is the fastest one of a block, as in Zarr v3.
+  bool are_reversed = false;
+};
+
+class N5Block final : public ArrayToBytesCodec {
+ public:
+  // `items` gives and takes voxels with the axes of the array.
+  N5Block(ChunkCodecPtr items, BlockAxes axes, JsonValue configuration)
+      : items_(std::move(items)),
+        axes_(std::move(axes)),
+        configuration_(std::move(configuration)) {}
+
+  [[nodiscard]] Status CanDecode() const override { return items_->CanDecode(); }
+  [[nodiscard]] Status CanEncode() const override { return items_->CanEncode(); }
+
+  [[nodiscard]] std::optional<std::uint64_t> EncodedSize(ShapeSpan shape) const override {
+    const auto size = items_->EncodedSize(shape);
+    return size ? CheckedAdd(*size, 4 + 4 * shape.size()) : std::nullopt;
+  }
+  // A block may be stored with another shape.
+  [[nodiscard]] bool has_fixed_size() const override { return false; }
+
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const override {
+    const Shape wanted = InBlock(shape);
+    const Shape& most = axes_.max_shape ? *axes_.max_shape : wanted;
+    if (shape.size() != most.size()) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "N5 block: expected a shape of " + std::to_string(most.size()) +
+                      " dimensions, found " + std::to_string(shape.size()));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const N5Header header, ParseHeader(encoded, most.size()));
+    for (std::size_t axis = 0; axis < most.size(); ++axis) {
+      if (header.shape[axis] > most[axis]) {
+        return DamagedBlock("expected at most the block size " + ShapeText(most) + ", found " +
+                            ShapeText(header.shape));
+      }
+    }
+    UNSHARD_ASSIGN_OR_RETURN(Voxels voxels,
+                             items_->Decode(encoded.subspan(header.size), InBlock(header.shape)));
+    if (header.shape == wanted) return voxels;
+    return Reshape(voxels, shape);
+  }
+
+  [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const override {
+    const auto fits = [](std::uint64_t extent, std::uint64_t most) {
+      return extent > 0 && extent <= most && extent <= kMaxBlockExtent;
+    };
+    const Shape shape = InBlock(voxels.shape());
+    const Shape& most = axes_.max_shape ? *axes_.max_shape : shape;
+    if (!std::equal(shape.begin(), shape.end(), most.begin(), most.end(), fits)) {
+      return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the block size " +
+                                                   ShapeText(most) + ", found " + ShapeText(shape));
+    }
+    ByteVector block = MakeN5BlockHeader(shape);
+    UNSHARD_ASSIGN_OR_RETURN(const ByteVector payload, items_->Encode(std::move(voxels)));
+    block.insert(block.end(), payload.begin(), payload.end());
+    return block;
+  }
+
+  void Describe(ChunkEncoding& encoding) const override {
+    if (axes_.are_reversed) {
+      encoding.items = "n5_default " + WriteJson(configuration_, 0);
+      encoding.steps = items_->encoding().steps;
+      return;
+    }
+    encoding = items_->encoding();
+    encoding.n5_header = true;
+  }
+
+ private:
+  // From the axes of the array to those of the block, and back.
+  [[nodiscard]] Shape InBlock(ShapeSpan shape) const {
+    return axes_.are_reversed ? ReversedShape(shape) : Shape(shape.begin(), shape.end());
+  }
+
+  const ChunkCodecPtr items_;
+  const BlockAxes axes_;
+  const JsonValue configuration_;
+};
+
+// --- Zarr v3
+
+tl::unexpected<Error> ExpectedChain(const JsonCursor& codecs) {
+  return codecs.Expected(
+      "transpose with all axes reversed, bytes with the endian \"big\", and at most one more");
+}
+
+Status ExpectBlockChain(const JsonCursor& codecs, const ChainSpec& chain,
+                        const ArrayRepresentation& decoded) {
+  const bool of_blocks = (chain.size() == 2 || chain.size() == 3) && chain[0].name == "transpose" &&
+                         chain[1].name == "bytes";
+  if (!of_blocks) return ExpectedChain(codecs);
+  UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(chain[0], decoded.rank));
+  if (order != ReversedOrder(decoded.rank)) return ExpectedChain(codecs);
+  const JsonValue* const endian =
+      chain[1].configuration() != nullptr ? chain[1].configuration()->Find("endian") : nullptr;
+  const bool is_big = endian != nullptr && endian->is_string() && endian->text() == "big";
+  if (!is_big && decoded.type.ordered_size() > 1) return ExpectedChain(codecs);
+  return {};
+}
+
+Result<ArrayToBytesCodecPtr> BindN5Default(const CodecSpec& spec,
+                                           const ArrayRepresentation& decoded) {
+  const JsonCursor cursor(spec.json, spec.json_path);
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member("codecs"));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, decoded.rank));
+  UNSHARD_RETURN_IF_ERROR(ExpectBlockChain(codecs, chain, decoded));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(chain, codecs.path(), decoded));
+  return std::make_shared<N5Block>(std::move(items), BlockAxes{std::nullopt, true},
+                                   configuration.value());
+}
+
+// --- N5
+
+constexpr const char* kBlockSize = "blockSize";  // of N5BlockCodec's spec, slowest axis first
+
+Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
+                                         const ArrayRepresentation& decoded) {
+  if (spec.dialect != ArrayDialect::kN5) return BindN5Default(spec, decoded);
+  UNSHARD_ASSIGN_OR_RETURN(const auto sizes, spec.options().Find(kBlockSize));
+  UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes.front().UnsignedItems(0, ~std::uint64_t{0}));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items,
+                           CodecChain::Bind(spec.chain, spec.json_path, decoded));
+  return std::make_shared<N5Block>(std::move(items), BlockAxes{std::move(max_shape)}, JsonValue());
+}
+
+// The codec of a compression; nothing for raw.
+Result<std::optional<CodecSpec>> ParseCompression(const JsonCursor& compression) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, compression.Member("type"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
+  if (type == "raw") return std::nullopt;
+  const CodecDefinition* definition = FindCodec(ArrayDialect::kN5, type);
+  for (const CodecDefinition* const other : CodecDefinitions()) {
+    for (const CodecDefinition::Name& name : other->names) {
+      if (name.dialect != ArrayDialect::kN5 || name.name != type || name.when.empty()) continue;
+      const CodecOptions options(&compression.value(), compression.path());
+      UNSHARD_ASSIGN_OR_RETURN(const bool is_meant, options.Boolean(name.when));
+      if (is_meant) definition = other;
+    }
+  }
+  if (definition == nullptr) {
+    return Fail(ErrorCode::kNotSupported,
+                type_cursor.path() + ": unsupported compression \"" + type +
+                    "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
+  }
+  JsonValue members = compression.value();
+  members.Erase("type");
+  return CodecSpec{definition->name(), ExtensionJson(definition->name(), std::move(members)),
+                   compression.path(), ArrayDialect::kN5, definition};
+}
+
+}  // namespace
+
+ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
+  ByteVector header;
+  AppendU16Be(header, 0);
+  AppendU16Be(header, shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) AppendU32Be(header, shape[axis]);
+  return header;
+}
+
+Result<ChainSpec> N5ChainSpec(const JsonCursor& compression,
+                              const std::vector<std::uint64_t>& block_shape) {
+  CodecSpec block = CodecOfZarr3("n5_default", {}, compression.path());
+  JsonValue sizes = JsonValue::Array();
+  for (const std::uint64_t extent : block_shape) {
+    sizes.mutable_items().push_back(JsonValue::Number(extent));
+  }
+  block.json.Set("configuration", JsonValue::Object({{kBlockSize, std::move(sizes)}}));
+  block.dialect = ArrayDialect::kN5;
+  block.chain.push_back(
+      CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}})));
+  UNSHARD_ASSIGN_OR_RETURN(auto compressor, ParseCompression(compression));
+  if (compressor) block.chain.push_back(*std::move(compressor));
+  return ChainSpec{std::move(block)};
+}
+
+const CodecDefinition& N5BlockCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "n5_default"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindN5Block};
+  return kDefinition;
+}
+
+}  // namespace unshard

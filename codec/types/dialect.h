@@ -1,0 +1,10 @@
+// The formats of metadata documents.
+#pragma once
+
+#include <cstdint>
+
+namespace unshard {
+
+enum class ArrayDialect : std::uint8_t { kPrecomputed, kZarr3, kZarr2, kN5 };
+
+}  // namespace unshard
