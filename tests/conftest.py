@@ -8,7 +8,7 @@ UNSHARD_CHUNK_CODEC  encodes and decodes one chunk (default: chunk_codec beside 
 UNSHARD_FROZEN_PYTHON  a Python with zarr 2.18 (default: as tests/run installs it)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         where it is set, work directories are not removed
-UNSHARD_LONG         0: tests that are marked `long` are left out
+UNSHARD_LONG         0: tests of the second tier are left out (tests/support/tiers.py)
 """
 
 import itertools
@@ -21,16 +21,17 @@ import subprocess
 import pytest
 
 from mounting import Mount, MountFailed, mounted_at, remove_tree  # noqa: F401
+from tiers import is_full_run, of_the_second_tier
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def pytest_collection_modifyitems(config, items):
-    if os.environ.get("UNSHARD_LONG") != "0":
+    if is_full_run():
         return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if not item.get_closest_marker("long")]
+    second = of_the_second_tier(items)
+    config.hook.pytest_deselected(items=list(second))
+    items[:] = [item for item in items if item not in second]
 
 
 @pytest.fixture(scope="session")

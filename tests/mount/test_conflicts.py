@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from mounting import MountFailed, kill
+from tiers import in_turn
 from write_data import CRC32C, KINDS, LITTLE, PATIENT, WriteCase, ZarrSource, flush, write_file
 
 NAMES = ("changed", "removed", "taken", "created")  # the roles of chunks that conflict
@@ -67,7 +68,7 @@ class Conflicts:
         return {role: f"data/{self.chunk[role]}" for role in NAMES}
 
 
-@pytest.fixture(params=list(KINDS))
+@pytest.fixture(params=in_turn(KINDS))
 def conflicts(request, work, mount):
     return Conflicts(request.param, work, mount)
 

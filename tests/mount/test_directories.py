@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mount_data import VersionedSkeletons, VersionedZarr, drop_caches, refused
+from tiers import in_turn
 from write_data import KINDS, PATIENT, WriteCase, flush
 
 LISTING_OPTIONS = ("present", "grid", "none")
@@ -450,7 +451,7 @@ def listed_of_nothing(case, listing):
 
 @pytest.mark.parametrize("there", [True, False], ids=["directory there", "no directory"])
 @pytest.mark.parametrize("listing", ["present", "grid"])
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_the_directory_of_an_empty_scale_is_listed_before_the_first_chunk_and_after_the_last(
         work, mount, kind, listing, there):
     place = {"zarr-nested": "c", "zarr-flat": "."}.get(kind, "scale")

@@ -16,6 +16,7 @@ import pytest
 from mount_data import (VersionedSkeletons, VersionedVolume, VersionedZarr, drop_caches, refused,
                         replace_file)
 from mounting import wait_until
+from tiers import in_turn
 from watch_chunks import version_of
 
 SOON = 30  # bounds what a test waits for; how long it takes is measured, and not judged
@@ -53,7 +54,7 @@ class Fresh:
         return wait_until(lambda: all(self.version(n) == version for n in numbers), seconds)
 
 
-@pytest.fixture(params=list(SOURCES))
+@pytest.fixture(params=in_turn(SOURCES))
 def fresh(request, work, mount):
     source = SOURCES[request.param](work / "source")
     return Fresh(source, mount(source.path))
@@ -213,10 +214,10 @@ def test_every_read_is_wholly_old_or_wholly_new_while_shards_are_replaced(fresh)
 
 def test_every_read_is_whole_also_where_nobody_tells_of_changes(work, mount):
     source = VersionedVolume(work / "source")
-    fresh = Fresh(source, mount(source.path, "watch=off,ttl=1"))
+    fresh = Fresh(source, mount(source.path, "watch=off,ttl=0.2"))
     modes = ["whole", "pieces", "mmap", "held"]
-    watchers = start_watchers(fresh, LOAD_SECONDS + 4, modes)
-    deadline, version = time.monotonic() + LOAD_SECONDS + 4, 1
+    watchers = start_watchers(fresh, LOAD_SECONDS, modes)
+    deadline, version = time.monotonic() + LOAD_SECONDS, 1
     while time.monotonic() < deadline:
         version += 1
         for shard in source.shards:
@@ -328,7 +329,7 @@ def test_a_shard_that_was_overwritten_in_place_is_seen_when_its_writer_is_done(f
 def test_with_watch_off_a_change_is_seen_when_the_ttl_is_over(work, mount):
     for kind, make in SOURCES.items():
         source = make(work / kind.replace("/", "slash"))
-        fresh = Fresh(source, mount(source.path, "watch=off,ttl=1"))
+        fresh = Fresh(source, mount(source.path, "watch=off,ttl=0.2"))
         numbers, gone = fresh.of_shard(1), fresh.of_shard(2)
         assert fresh.shows(numbers + gone, 1)
         source.publish(1, 2)

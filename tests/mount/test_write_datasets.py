@@ -27,6 +27,7 @@ from mount_data import refused
 from mounting import wait_until
 from precomputed_sources import Scale, Volume
 from shard_container import (MURMUR, Sharding, cells_of, compressed_morton, range_name, read_values)
+from tiers import in_turn
 from write_data import KINDS, PATIENT, WriteCase, ZarrSource, flush, write_file
 from zarr_sources import BIG, CRC32C, GZIP, LITTLE, ZSTD, Array, Level, transpose
 
@@ -744,7 +745,7 @@ def test_a_full_scale_costs_one_publish_per_shard_and_hardly_more_than_its_bytes
     twin.check()
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_the_bytes_published_are_those_of_the_chunks_and_a_tenth_at_most(work, mount, kind):
     case = WriteCase(kind, work, mount, share=0)
     case.expect(case.names, 1)
@@ -758,7 +759,7 @@ def test_the_bytes_published_are_those_of_the_chunks_and_a_tenth_at_most(work, m
     assert case.write_status()["publishes"] == write["publishes"]
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_rewriting_half_of_the_chunks_costs_one_publish_per_touched_shard(work, mount, kind):
     case = WriteCase(kind, work, mount, share=1)
     chosen = random.Random(3).sample(case.names, len(case.names) // 2)
@@ -781,14 +782,14 @@ def shards_of(work, mount, name, kind, seed, steps):
             for path in case.top.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_came(work, mount, kind):
     one = shards_of(work, mount, "one", kind, 1, 1)
     assert shards_of(work, mount, "two", kind, 2, 1) == one
     assert shards_of(work, mount, "three", kind, 3, 3) == one
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_a_full_rewrite_of_the_same_content_gives_the_same_bytes(work, mount, kind):
     case = WriteCase(kind, work, mount, share=0)
     case.expect(case.names, 1)

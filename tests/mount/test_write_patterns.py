@@ -21,6 +21,7 @@ import time
 import pytest
 
 from mount_data import refused
+from tiers import in_turn
 from write_data import KINDS, PATIENT, WriteCase, case, flush, one_of_each, write_all, write_file
 
 RENAME_NOREPLACE, RENAME_EXCHANGE, RENAME_WHITEOUT = 1, 2, 4
@@ -362,7 +363,7 @@ def test_pattern_10_fsync_tells_what_is_wrong_and_the_writer_can_go_on(case):
     case.check(quiet=False)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 @pytest.mark.parametrize("sync", ["spool", "store"])
 def test_pattern_11_fsync_of_file_and_directory_is_a_commit_barrier(work, mount, kind, sync):
     case = WriteCase(kind, work, mount, f"{PATIENT},sync={sync}")

@@ -1,7 +1,5 @@
-"""What is around a chunk that programs write: directories, attributes, processes, metadata.
-
-The second half of test_write_patterns.py, which says how to read the names.
-"""
+"""What is around a chunk that programs write: directories, attributes, processes, metadata. The second half of
+test_write_patterns.py, which says how to read the names."""
 
 import ctypes
 import errno
@@ -21,6 +19,7 @@ import pytest
 
 from mount_data import refused
 from mounting import wait_until
+from tiers import in_turn
 from write_data import (KINDS, PATIENT, PrecomputedSource, WriteCase, case, flush, one_of_each,
                         write_file)
 
@@ -358,7 +357,7 @@ def test_pattern_12_pages_of_what_was_dropped_are_not_those_of_the_next_version(
         case.check()
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_pattern_26_unlink_while_iterating_removes_everything(work, mount, kind):
     case = WriteCase(kind, work, mount, share=1)
     top = case.root / ("scale" if case.precomputed else "c" if kind == "zarr-nested" else "")
@@ -631,7 +630,7 @@ class EarlyKey(PrecomputedSource):
     KEY = "8_8_8"
 
 
-@pytest.fixture(params=[*KINDS, "precomputed-early"])
+@pytest.fixture(params=in_turn([*KINDS, "precomputed-early"]))
 def whole(request, work, mount, monkeypatch):
     """All chunks are there, and a file beside them whose name is the first."""
     monkeypatch.setitem(KINDS, "precomputed-early", EarlyKey)
@@ -809,7 +808,7 @@ for line in sys.stdin.read().splitlines():
 """
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_pattern_46_many_processes_write_one_shard_and_nothing_is_lost(work, mount, kind):
     case = WriteCase(kind, work, mount, "publish_after=0.05", share=0.3)
     for name in case.names:
@@ -883,7 +882,7 @@ def test_pattern_49_what_a_killed_process_left_half_written_is_not_committed(cas
 
 
 @pytest.mark.parametrize("how", ["unmount", "SIGTERM"])
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_pattern_50_unmounting_publishes_what_was_committed(work, mount, kind, how):
     case = WriteCase(kind, work, mount)
     for name in case.names[:7]:

@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from mount_data import refused
+from tiers import in_turn
 from write_data import KINDS, PATIENT, WriteCase, case, flush, one_of_each, write_file
 
 
@@ -142,7 +143,7 @@ def rsync(source, target, *options):
 @pytest.mark.parametrize("options", [["--delay-updates"], ["--partial-dir=.partial", "--delay-updates"],
                                      ["--temp-dir=.temporary"], ["--partial", "--partial-dir=.p"]],
                          ids=" ".join)
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_rsync_works_in_directories_of_its_own(work, mount, kind, options):
     case = WriteCase(kind, work, mount, share=0.5)
     plain = case.lay_out(work / "plain", case.names, 1)
@@ -466,7 +467,7 @@ def test_xargs_copies_with_eight_processes(case, work):
     case.check()
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_gnu_parallel_copies_with_eight_jobs_while_shards_are_published(work, mount, kind):
     case = WriteCase(kind, work, mount, "publish_after=0.05")
     plain = case.lay_out(work / "plain", case.names, 1)
@@ -507,7 +508,7 @@ def test_rm_r_removes_directories_of_chunks_while_it_reads_them(work, mount):
     case.check()
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_find_delete_removes_every_chunk(work, mount, kind):
     case = WriteCase(kind, work, mount, share=1)
     pattern = ["-path", "*/scale/*"] if case.precomputed else ["-path", "*/data/c*"]
@@ -571,7 +572,7 @@ def test_who_removes_a_directory_of_chunks_makes_it_again(work, mount, kind):
     case.check(quiet=False)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", in_turn(KINDS))
 def test_rm_r_of_a_whole_chunk_directory_ends_with_0(work, mount, kind):
     case = WriteCase(kind, work, mount, share=1)
     if kind == "zarr-flat":

@@ -19,6 +19,7 @@ import tensorstore as ts
 
 from mount_data import refused
 from shard_container import Sharding, compressed_morton, container, write_values
+from tiers import in_turn
 
 # Nothing is published before a test asks for it.
 PATIENT = "publish_after=600"
@@ -384,7 +385,7 @@ class WriteCase:
         self.expected.update((name, self.bytes_for(name, version)) for name in names)
 
 
-@pytest.fixture(params=list(KINDS))
+@pytest.fixture(params=in_turn(KINDS))
 def case(request, work, mount):
     return WriteCase(request.param, work, mount)
 
