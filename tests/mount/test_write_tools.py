@@ -51,8 +51,8 @@ def test_cp_writes_new_and_existing_chunks(case, work):
     case.check()
 
 
-@pytest.mark.parametrize("options", [["-a"], ["-p"], ["--remove-destination"], ["--reflink=auto"],
-                                     ["--sparse=always"], ["-f"], ["--no-clobber"]])
+@pytest.mark.parametrize("options", in_turn([["-a"], ["-p"], ["--remove-destination"], ["--reflink=auto"],
+                                             ["--sparse=always"], ["-f"], ["--no-clobber"]]))
 def test_cp_with_options(one_of_each, work, options):
     case = one_of_each
     for name in some(case):
@@ -159,8 +159,8 @@ def test_rsync_works_in_directories_of_its_own(work, mount, kind, options):
     case.check()
 
 
-@pytest.mark.parametrize("options", [[], ["--inplace"], ["--inplace", "--no-whole-file"],
-                                     ["--whole-file"], ["-a"], ["--fsync"], ["--temp-dir=.."]])
+@pytest.mark.parametrize("options", in_turn([[], ["--inplace"], ["--inplace", "--no-whole-file"],
+                                             ["--whole-file"], ["-a"], ["--fsync"], ["--temp-dir=.."]]))
 def test_rsync_transfers_once_and_a_second_run_transfers_nothing(one_of_each, work, options):
     case = one_of_each
     if options == ["--fsync"] and "--fsync" not in run("rsync", "--help")[0]:
@@ -194,7 +194,7 @@ def test_rsync_delete_removes_what_the_other_side_has_not(work, mount, kind):
     case.check()
 
 
-@pytest.mark.parametrize("option", ["--append", "--append-verify"])
+@pytest.mark.parametrize("option", in_turn(["--append", "--append-verify"]))
 def test_rsync_append_writes_what_is_missing_and_leaves_what_is_as_long(one_of_each, work, option):
     """Of a chunk that is there nothing can be missing: rsync goes by lengths."""
     case = one_of_each
@@ -222,8 +222,8 @@ def rclone(command, source, target, *options):
     return [line for line in said.splitlines() if ": Copied (" in line or "modification time" in line]
 
 
-@pytest.mark.parametrize("options", [[], ["--transfers=16", "--checkers=16"], ["--checksum"],
-                                     ["--metadata"], ["--local-no-preallocate"]])
+@pytest.mark.parametrize("options", in_turn([[], ["--transfers=16", "--checkers=16"], ["--checksum"],
+                                             ["--metadata"], ["--local-no-preallocate"]]))
 def test_rclone_copies_in_and_a_second_copy_transfers_nothing(one_of_each, work, options):
     case = one_of_each
     plain = case.lay_out(work / "plain", case.names, 1)
@@ -261,8 +261,8 @@ def test_rclone_sync_removes_what_the_other_side_has_not_and_moves_take_files_al
 # ------------------------------------------------------------------------------- tar, sed, dd, install
 
 
-@pytest.mark.parametrize("options", [[], ["--overwrite"], ["--unlink-first"], ["-p"],
-                                     ["--touch", "--no-same-owner"]])
+@pytest.mark.parametrize("options", in_turn([[], ["--overwrite"], ["--unlink-first"], ["-p"],
+                                             ["--touch", "--no-same-owner"]]))
 def test_tar_x_unpacks_chunks_with_their_times(one_of_each, work, options):
     case = one_of_each
     plain = case.lay_out(work / "plain", case.names[:9], 1)

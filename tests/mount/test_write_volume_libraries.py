@@ -13,12 +13,13 @@ import pytest
 import tensorstore as ts
 
 from mount_data import refused
+from tiers import in_turn
 from write_data import KINDS, PATIENT, PrecomputedSource, WriteCase, flush
 
 VOLUME_KINDS = [kind for kind in KINDS if kind.startswith("precomputed")]
 
 
-@pytest.fixture(params=VOLUME_KINDS)
+@pytest.fixture(params=in_turn(VOLUME_KINDS))
 def volume(request, work, mount):
     return WriteCase(request.param, work, mount)
 

@@ -390,7 +390,7 @@ def case(request, work, mount):
     return WriteCase(request.param, work, mount)
 
 
-@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
+@pytest.fixture(params=in_turn(["zarr-nested", "precomputed-gzip"]))
 def one_of_each(request, work, mount):
     """For what does not depend on how keys are spelled or data are stored."""
     return WriteCase(request.param, work, mount)
