@@ -26,13 +26,6 @@ tl::unexpected<Error> NotSupported(const CodecSpec& codec, std::string_view why)
   return Fail(ErrorCode::kNotSupported, codec.at() + std::string(why));
 }
 
-const CodecDefinition* DefinitionOf(const ChunkEncoding::Step& step) {
-  constexpr std::string_view kN5 = "n5.";
-  return step.name.starts_with(kN5)
-             ? FindCodec(ArrayDialect::kN5, std::string_view(step.name).substr(kN5.size()))
-             : FindCodec(ArrayDialect::kZarr3, step.name);
-}
-
 bool SameStep(const ChunkEncoding::Step& a, const ChunkEncoding::Step& b) {
   const CodecDefinition* const definition = DefinitionOf(a);
   if (definition == nullptr || definition != DefinitionOf(b)) return false;
@@ -47,6 +40,13 @@ Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
 }
 
 }  // namespace
+
+const CodecDefinition* DefinitionOf(const ChunkEncoding::Step& step) {
+  constexpr std::string_view kN5 = "n5.";
+  return step.name.starts_with(kN5)
+             ? FindCodec(ArrayDialect::kN5, std::string_view(step.name).substr(kN5.size()))
+             : FindCodec(ArrayDialect::kZarr3, step.name);
+}
 
 bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b) {
   return a.items == b.items && a.big_endian == b.big_endian && a.order == b.order &&

@@ -39,6 +39,9 @@ struct ChunkEncoding {
   std::vector<Step> steps;         // in the order of encoding
 };
 
+// The codec of a step; null: none that is known here.
+const CodecDefinition* DefinitionOf(const ChunkEncoding::Step& step);
+
 // Whether each of two chains decodes what the other one encodes to the same voxels: they have the
 // same items, order, header and compressors; levels and other options of encoding may differ.
 bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b);

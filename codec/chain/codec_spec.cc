@@ -89,13 +89,17 @@ CodecOption::Spelling CodecOption::In(ArrayDialect dialect) const {
   return spelling;
 }
 
+const CodecDefinition::Name* CodecDefinition::NameIn(ArrayDialect dialect) const {
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const Name& each) { return each.dialect == dialect; });
+  return found == names.end() ? nullptr : &*found;
+}
+
 std::string CodecDefinition::name() const {
   for (const auto& [dialect, before] :
        {std::pair(ArrayDialect::kZarr3, ""), std::pair(ArrayDialect::kZarr2, "numcodecs."),
         std::pair(ArrayDialect::kN5, "n5.")}) {
-    for (const Name& each : names) {
-      if (each.dialect == dialect) return before + std::string(each.name);
-    }
+    if (const Name* const found = NameIn(dialect)) return before + std::string(found->name);
   }
   return "";
 }
@@ -114,11 +118,11 @@ std::string CodecSpec::at() const {
 
 JsonValue CodecSpec::own_options() const {
   const JsonValue* const members = configuration();
-  if (dialect != ArrayDialect::kN5) return members != nullptr ? *members : JsonValue();
-  JsonValue own = JsonValue::Object();
+  if (dialect == ArrayDialect::kZarr3) return members != nullptr ? *members : JsonValue();
+  // N5 has members beside the options.
+  JsonValue own = dialect == ArrayDialect::kN5 ? JsonValue::Object() : *members;
   for (const CodecOption& option : definition->options) {
-    const CodecOption::Spelling spelling = option.In(dialect);
-    const JsonValue* const member = members->Find(spelling.name);
+    const JsonValue* const member = members->Find(option.In(dialect).name);
     if (option.max == 0) {
       if (member != nullptr) own.Set(option.name, *member);
       continue;

@@ -39,7 +39,8 @@ struct CodecSpec {
   }
   // Refers to this spec.
   [[nodiscard]] CodecOptions options() const;
-  // The options as Zarr v3 has them; null: none.
+  // The options by the codec's own names, as Zarr v3 has them; null: none. Those that are absent in
+  // Zarr v2 and N5 are spelled out.
   [[nodiscard]] JsonValue own_options() const;
   // `codecs[1]: the codec "x"`, the beginning of messages; in Zarr v2 `filters[0].id: the codec …`.
   [[nodiscard]] std::string at() const;

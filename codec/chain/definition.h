@@ -41,7 +41,7 @@ struct CodecDefinition {
   struct Name {
     ArrayDialect dialect;
     std::string_view name;
-    // A boolean option that is true where this codec is meant, and not another one of this name.
+    // A boolean option that is true where this codec is meant, and not another codec of this name.
     std::string_view when = {};
   };
   using BindArrayToArray = Result<ArrayCodecPtr> (*)(const CodecSpec&, const ArrayRepresentation&);
@@ -62,6 +62,8 @@ struct CodecDefinition {
   [[nodiscard]] bool IsBytesToBytes() const {
     return std::holds_alternative<BindBytesToBytes>(bind);
   }
+  // The first name in a dialect; null: it has none.
+  [[nodiscard]] const Name* NameIn(ArrayDialect dialect) const;
   // "zstd", "numcodecs.lz4", "n5.lz4": the name in Zarr v3, or after the dialect that has it.
   [[nodiscard]] std::string name() const;
 };

@@ -126,58 +126,40 @@ JsonValue Zarr3Codecs(const DataType& type, const ChunkEncoding& encoding) {
   return codecs;
 }
 
-JsonValue NumberOr(const JsonValue& configuration, const char* name, std::uint64_t otherwise) {
-  const JsonValue* value = configuration.Find(name);
-  return value != nullptr && value->is_number() ? *value : JsonValue::Number(otherwise);
-}
-
-JsonValue WithFirst(const char* key, const char* value, const JsonValue& rest) {
-  JsonValue made = JsonValue::Object({{key, JsonValue::String(value)}});
-  for (const auto& [name, member] : rest.members()) made.Set(name, member);
-  return made;
-}
-
-JsonValue Zarr2Compressor(const DataType& type, const std::vector<Step>& steps) {
-  if (steps.empty()) return {};
-  const Step& step = steps.front();
-  const auto level = [&](std::uint64_t otherwise) {
-    return JsonValue::Object({{"level", NumberOr(step.configuration, "level", otherwise)}});
-  };
-  if (step.name == "blosc") return WithFirst("id", "blosc", BloscMembers(step.configuration, type));
-  if (step.name == "gzip") return WithFirst("id", "gzip", level(5));
-  if (step.name == "zstd") return WithFirst("id", "zstd", level(3));
-  if (step.name == "numcodecs.zlib") return WithFirst("id", "zlib", level(1));
-  return WithFirst("id", "bz2", level(1));
-}
-
-JsonValue N5Compression(const DataType& type, const std::vector<Step>& steps) {
-  if (steps.empty()) return JsonValue::Object({{"type", JsonValue::String("raw")}});
-  const Step& step = steps.front();
+// The compressor as a document of Zarr v2 or N5 lists it: `key` has its name.
+JsonValue CompressorJson(ArrayDialect dialect, const char* key, const DataType& type,
+                         const Step& step) {
+  const CodecDefinition& definition = *DefinitionOf(step);
+  const CodecDefinition::Name& name = *definition.NameIn(dialect);
+  JsonValue json = JsonValue::Object({{key, JsonValue::String(std::string(name.name))}});
   if (step.name == "blosc") {
-    return WithFirst("type", "blosc", BloscMembers(step.configuration, type));
+    const JsonValue members = BloscMembers(step.configuration, type);
+    for (const auto& [member, value] : members.members()) json.Set(member, value);
+    return json;
   }
-  if (step.name == "zstd") {
-    return WithFirst("type", "zstd",
-                     JsonValue::Object({{"level", NumberOr(step.configuration, "level", 3)}}));
+  for (const CodecOption& option : definition.options) {
+    if (option.max == 0) continue;
+    const CodecOption::Spelling spelling = option.In(dialect);
+    const JsonValue* const value = step.configuration.Find(option.name);
+    json.Set(spelling.name, value != nullptr && value->is_number()
+                                ? *value
+                                : JsonValue::Number(std::to_string(spelling.absent)));
   }
-  if (step.name == "numcodecs.bz2") {
-    return WithFirst("type", "bzip2",
-                     JsonValue::Object({{"blockSize", NumberOr(step.configuration, "level", 9)}}));
+  // An option says which codec of this name is meant.
+  for (const CodecDefinition* const other : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : other->names) {
+      if (each.dialect != dialect || each.name != name.name || each.when.empty()) continue;
+      json.Set(each.when, JsonValue::Boolean(other == &definition));
+    }
   }
-  JsonValue members = JsonValue::Object({{"level", NumberOr(step.configuration, "level", 5)}});
-  members.Set("useZlib", JsonValue::Boolean(step.name == "numcodecs.zlib"));
-  return WithFirst("type", "gzip", members);
+  return json;
 }
 
 // --- The compression of copies
 
 bool IsCompressor(const Step& step) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "gzip",           "zstd",           "blosc",
-      "numcodecs.gzip", "numcodecs.zstd", "numcodecs.blosc",
-      "numcodecs.zlib", "numcodecs.bz2",  "numcodecs.lzma",
-      "numcodecs.lz4",  "n5.lz4"};
-  return IsOneOf(kNames, step.name);
+  const CodecDefinition* const definition = DefinitionOf(step);
+  return definition != nullptr && definition->describes_itself;
 }
 
 // A level that every format takes; -1 is the usual one of N5.
@@ -301,7 +283,9 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
     case ArrayDialect::kZarr3:
       return Zarr3Codecs(type, encoding);
     case ArrayDialect::kZarr2:
-      json.Set("compressor", Zarr2Compressor(type, encoding.steps));
+      json.Set("compressor", encoding.steps.empty()
+                                 ? JsonValue()
+                                 : CompressorJson(dialect, "id", type, encoding.steps.front()));
       json.Set("filters", JsonValue());
       json.Set("order",
                JsonValue::String(
@@ -311,7 +295,8 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
     case ArrayDialect::kN5:
       break;
   }
-  return N5Compression(type, encoding.steps);
+  if (encoding.steps.empty()) return JsonValue::Object({{"type", JsonValue::String("raw")}});
+  return CompressorJson(dialect, "type", type, encoding.steps.front());
 }
 
 }  // namespace unshard
