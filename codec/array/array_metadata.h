@@ -1,6 +1,6 @@
 // The description of one array with its chunk codec, the same for all four formats.
 //
-// codec/precomputed/volume.h, codec/zarr3/array.h, codec/zarr2/array.h and codec/n5/dataset.h parse
+// codec/precomputed/info.h, codec/zarr3/array.h, codec/zarr2/array.h and codec/n5/dataset.h parse
 // it from the documents of each format, and write it into them.
 #pragma once
 
@@ -47,6 +47,11 @@ std::optional<double> Nanometres(const DimensionUnit& unit);
 // nothing here.
 struct ArrayMetadata {
   ArrayDialect dialect = ArrayDialect::kZarr3;
+  // Fails where chunks cannot become voxels: names the first member of the document that is damaged
+  // or not supported, of those that are not needed to present chunks as they are stored. What
+  // depends on such a member is empty. Whoever needs voxels returns this failure.
+  Status voxels;
+  std::string type_name;  // as the document has it, known or not; "": parsed from no document
   DataType data_type;
   std::vector<std::uint64_t> shape;
   std::vector<std::int64_t> origin;        // voxel_offset; zeros in other formats
@@ -56,7 +61,7 @@ struct ArrayMetadata {
   std::vector<std::optional<std::string>> axis_names;  // empty: the document has none
   std::vector<std::optional<DimensionUnit>> units;     // empty: the document has none
   std::optional<ByteVector> fill_value;                // one item; nothing: not defined
-  ChunkCodecPtr codec;                                 // of inner chunks; never null once parsed
+  ChunkCodecPtr codec;                                 // of inner chunks; null: `voxels` fails
   ChunkKeyEncoding key_encoding;                       // Zarr only
 
   // Members of the documents of this dialect alone. Null, or without members: absent.

@@ -1,6 +1,7 @@
 #include "codec/precomputed/info.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -10,18 +11,21 @@
 #include "codec/core/byte_range.h"
 #include "codec/core/lower_case.h"
 #include "codec/json/cursor.h"
+#include "codec/json/number.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/precomputed/object_check.h"
-#include "codec/precomputed/volume.h"
+#include "codec/precomputed/scale.h"
 #include "codec/types/data_type.h"
 #include "codec/voxel/volume_check.h"
 
 namespace unshard {
 namespace {
 
-constexpr auto kVolume = DataTypeDialect::kPrecomputedVolume;
 constexpr std::uint64_t kMaxCoordinate = ~std::uint64_t{0} >> 1;
+constexpr std::uint64_t kMaxChannels = std::uint64_t{1} << 32;  // more than any volume has
+constexpr std::array kCodecMembers = {"encoding", "compressed_segmentation_block_size",
+                                      "jpeg_quality", "png_level"};
 
 // Resolves ".", ".." and empty components; a ".." that leaves the info's directory is kept.
 std::string NormaliseKey(std::string_view key) {
@@ -69,18 +73,56 @@ Result<std::vector<std::uint64_t>> ParseVector3(const JsonCursor& cursor, std::u
 }
 
 Result<std::vector<std::int64_t>> ParseVoxelOffset(const JsonCursor& scale) {
+  using Limits = std::numeric_limits<std::int64_t>;
   UNSHARD_ASSIGN_OR_RETURN(const auto found, scale.OptionalMember("voxel_offset"));
   if (found.empty()) return std::vector<std::int64_t>(3, 0);
   UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
   if (items.size() != 3) return found.front().Expected("three whole numbers");
   std::vector<std::int64_t> offset;
   for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value,
-                             item.Integer(std::numeric_limits<std::int64_t>::min(),
-                                          std::numeric_limits<std::int64_t>::max()));
+    UNSHARD_ASSIGN_OR_RETURN(const auto value, item.Integer(Limits::min(), Limits::max()));
     offset.push_back(value);
   }
   return offset;
+}
+
+// Extents of x, y and z as those of channel, z, y and x, and the reverse.
+template <class T>
+std::vector<T> FromXyz(T of_channel, const std::vector<T>& xyz) {
+  std::vector<T> list{of_channel};
+  list.insert(list.end(), xyz.rbegin(), xyz.rend());
+  return list;
+}
+template <class T>
+std::vector<T> ToXyz(const std::vector<T>& list) {
+  return list.empty() ? list : std::vector<T>(list.rbegin(), std::prev(list.rend()));
+}
+
+Status TakeChunkSizes(const JsonCursor& scale, bool sharded, ArrayMetadata& array) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sizes, scale.Member("chunk_sizes"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, sizes.Items());
+  if (sharded && items.size() != 1) {
+    return sizes.Expected("exactly one chunk size, because the scale is sharded");
+  }
+  if (items.empty()) return sizes.Expected("at least one chunk size");
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto size, ParseVector3(item, 1));
+    if (array.chunk_shape.empty()) array.chunk_shape = FromXyz(array.shape.front(), size);
+  }
+  return {};
+}
+
+Status TakeResolution(const JsonCursor& scale, ArrayMetadata& array) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor resolution, scale.Member("resolution"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution.Items());
+  if (items.size() != 3) return resolution.Expected("three numbers");
+  std::vector<std::optional<DimensionUnit>> units;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const double nanometres, FiniteNumberAt(item));
+    units.emplace_back(DimensionUnit{nanometres, "nm"});
+  }
+  array.units = FromXyz<std::optional<DimensionUnit>>(std::nullopt, units);
+  return {};
 }
 
 // Where a cell begins and ends along a dimension, as the names of chunks say it.
@@ -129,7 +171,12 @@ bool ShareNames(const ShardedDirectory& a, const ShardedDirectory& b) {
 
 class InfoParser {
  public:
-  explicit InfoParser(const JsonValue& document) : document_(document), root_(document, "") {}
+  explicit InfoParser(const JsonValue& document)
+      : document_(document),
+        root_(document, ""),
+        data_type_(LowerCase(TextOf(document, "data_type"))),
+        type_(FindDataType(DataTypeDialect::kPrecomputedVolume, data_type_)),
+        channels_(root_.UnsignedMember("num_channels", 1, kMaxChannels)) {}
 
   Result<NeuroglancerInfo> Parse() {
     const std::string type = TextOf(document_, "@type");
@@ -175,21 +222,9 @@ class InfoParser {
     info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
   }
 
-  // Unsharded scales are not validated: members that cannot be parsed are left empty.
-  ArrayDescription DescribeScale(const JsonCursor& scale) const {
-    ArrayDescription array;
-    array.data_type = LowerCase(TextOf(document_, "data_type"));
-    array.encoding = LowerCase(TextOf(scale.value(), "encoding"));
-    if (const auto size = scale.Member("size")) {
-      array.shape = size->UnsignedItems(0, kMaxCoordinate).value_or(std::vector<std::uint64_t>{});
-    }
-    const auto sizes = scale.Member("chunk_sizes");
-    const auto items = sizes ? sizes->Items() : Result<std::vector<JsonCursor>>();
-    if (items && !items->empty()) {
-      array.chunk_shape =
-          items->front().UnsignedItems(1, kMaxCoordinate).value_or(std::vector<std::uint64_t>{});
-    }
-    return array;
+  [[nodiscard]] ArrayDescription Describe(const ArrayMetadata& array) const {
+    return {data_type_, LowerCase(TextOf(array.codec_json, "encoding")), ToXyz(array.shape),
+            ToXyz(array.chunk_shape)};
   }
 
   // A directory with a dataset of its own. A URL is ignored.
@@ -202,43 +237,76 @@ class InfoParser {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales, root_.Member("scales"));
     UNSHARD_ASSIGN_OR_RETURN(const auto items, scales.Items());
     for (const JsonCursor& scale : items) {
-      UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(scale));
-      if (sharding) {
-        UNSHARD_RETURN_IF_ERROR(ParseShardedScale(scale, *sharding));
+      VolumeScale parsed{scale.path(), {}, {}, {}};
+      UNSHARD_ASSIGN_OR_RETURN(parsed.sharding, ParseOptionalSharding(scale));
+      const auto grid = TakeGeometry(scale, parsed);
+      parsed.array.voxels =
+          grid ? TakeVoxels(scale, parsed.array) : Status(tl::unexpect, grid.error());
+      if (parsed.sharding) {
+        if (!grid) return tl::unexpected<Error>(grid.error());
+        UNSHARD_RETURN_IF_ERROR(AddShards(scale, parsed, *grid));
       } else {
         const std::string key = TextOf(scale.value(), "key");
         if (key.find("://") == std::string::npos) {
-          AddReferred(NormaliseKey(key), true, DescribeScale(scale));
+          AddReferred(NormaliseKey(key), true, Describe(parsed.array));
         }
       }
+      info_.scales.push_back(std::move(parsed));
     }
     for (const char* member : {"mesh", "skeletons", "segment_properties"}) ReferToDataset(member);
     return {};
   }
 
-  Status ParseShardedScale(const JsonCursor& scale, const ShardingSpec& sharding) {
+  // What says where chunks are. Gives their grid, x y z.
+  Result<ChunkGrid> TakeGeometry(const JsonCursor& scale, VolumeScale& to) const {
+    ArrayMetadata& array = to.array;
+    array.dialect = ArrayDialect::kPrecomputed;
+    array.type_name = TextOf(document_, "data_type");
+    array.axis_names = {"channel", "z", "y", "x"};
+    array.codec_json = JsonValue::Object();
+    for (const char* member : kCodecMembers) {
+      if (const JsonValue* value = scale.value().Find(member)) array.codec_json.Set(member, *value);
+    }
+    if (to.sharding) array.sharding = *scale.value().Find("sharding");
+    UNSHARD_ASSIGN_OR_RETURN(to.directory, ParseKey(scale));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, scale.Member("size"));
+    UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseVector3(size, 0));
+    array.shape = FromXyz(channels_.value_or(1), shape);
+    UNSHARD_ASSIGN_OR_RETURN(auto offset, ParseVoxelOffset(scale));
+    array.origin = FromXyz<std::int64_t>(0, offset);
+    UNSHARD_RETURN_IF_ERROR(TakeChunkSizes(scale, to.sharding.has_value(), array));
+    auto grid = ChunkGrid::Make(std::move(shape), ToXyz(array.chunk_shape), std::move(offset));
+    if (!grid) return Forward(std::move(grid).error(), scale.path());
+    return grid;
+  }
+
+  // What is needed for voxels beside the geometry.
+  Status TakeVoxels(const JsonCursor& scale, ArrayMetadata& array) const {
+    UNSHARD_RETURN_IF_ERROR(channels_);
+    UNSHARD_RETURN_IF_ERROR(TakeResolution(scale, array));
+    UNSHARD_ASSIGN_OR_RETURN(const std::string name, root_.StringMember("data_type"));
+    if (!type_) {
+      return Fail(ErrorCode::kNotSupported, "data_type: unsupported data type \"" + name + "\"");
+    }
+    array.data_type = *type_;
+    UNSHARD_ASSIGN_OR_RETURN(const auto type, root_.OptionalMember("type"));
+    if (!type.empty()) UNSHARD_RETURN_IF_ERROR(type.front().String());
+    UNSHARD_ASSIGN_OR_RETURN(array.codec, MakePrecomputedChunkCodec(scale, *type_, *channels_));
+    return {};
+  }
+
+  Status AddShards(const JsonCursor& scale, const VolumeScale& parsed, const ChunkGrid& grid) {
     ShardedDirectory directory;
     directory.names = ShardedDirectory::Names::kChunkRanges;
     directory.json_path = scale.path();
-    directory.sharding = sharding;
-    UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(scale));
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, scale.Member("size"));
-    UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseVector3(size, 0));
-    UNSHARD_ASSIGN_OR_RETURN(auto offset, ParseVoxelOffset(scale));
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_sizes, scale.Member("chunk_sizes"));
-    UNSHARD_ASSIGN_OR_RETURN(const auto sizes, chunk_sizes.Items());
-    if (sizes.size() != 1) {
-      return chunk_sizes.Expected("exactly one chunk size, because the scale is sharded");
-    }
-    UNSHARD_ASSIGN_OR_RETURN(auto chunk_shape, ParseVector3(sizes.front(), 1));
-    auto grid = ChunkGrid::Make(std::move(shape), std::move(chunk_shape), std::move(offset));
-    if (!grid) return Forward(std::move(grid).error(), scale.path());
-    directory.grid = *std::move(grid);
-    directory.grid_shape = directory.grid.grid_shape();
-    directory.array = DescribeScale(scale);
-    UNSHARD_RETURN_IF_ERROR(TakeEncoding(sizes.front(), directory));
+    directory.sharding = *parsed.sharding;
+    directory.directory = parsed.directory;
+    directory.grid = grid;
+    directory.grid_shape = grid.grid_shape();
+    directory.array = Describe(parsed.array);
+    UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, directory));
     directory.check = MakeVolumeCheck(DescribeChunks(scale, directory));
-    directory.layout = LayoutOf(scale, sharding);
+    directory.layout = LayoutOf(scale, *parsed.sharding);
     info_.sharded.push_back(std::move(directory));
     return {};
   }
@@ -264,7 +332,7 @@ class InfoParser {
 
   [[nodiscard]] JsonValue LayoutOf(const JsonCursor& scale, const ShardingSpec& sharding) const {
     JsonValue layout = JsonValue::Object();
-    layout.Set("data_type", JsonValue::String(LowerCase(TextOf(document_, "data_type"))));
+    layout.Set("data_type", JsonValue::String(data_type_));
     layout.Set("encoding", JsonValue::String(LowerCase(TextOf(scale.value(), "encoding"))));
     layout.Set("num_channels", Copy(document_, "num_channels", "1"));
     layout.Set("voxel_offset", Copy(scale.value(), "voxel_offset", "[0, 0, 0]"));
@@ -320,21 +388,17 @@ class InfoParser {
     return layout;
   }
 
-  Status TakeEncoding(const JsonCursor& chunk_size, ShardedDirectory& directory) {
-    const std::string& data_type = directory.array.data_type;
+  Status TakeEncoding(const JsonCursor& scale, ShardedDirectory& directory) const {
     const std::string& encoding = directory.array.encoding;
     const std::string type = LowerCase(TextOf(document_, "type"));
-    directory.description = data_type.empty() ? "" : data_type + " ";
+    directory.description = data_type_.empty() ? "" : data_type_ + " ";
     directory.description += type.empty() ? "volume" : type;
     if (!encoding.empty()) directory.description += ", " + encoding;
-    const std::uint64_t item_size = DataTypeSize(kVolume, data_type).value_or(0);
-    if (encoding != "raw" || item_size == 0) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const auto channels, root_.OptionalMember("num_channels"));
-    if (channels.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t count,
-                             channels.front().Unsigned(1, kMostChannels));
-    directory.bytes_per_voxel = item_size * count;
-    return CheckChunkBytes(chunk_size, directory);
+    UNSHARD_ASSIGN_OR_RETURN(const auto given, root_.OptionalMember("num_channels"));
+    if (encoding != "raw" || !type_ || given.empty()) return {};
+    UNSHARD_RETURN_IF_ERROR(channels_);
+    directory.bytes_per_voxel = type_->size * *channels_;
+    return CheckChunkBytes(scale, directory);
   }
 
   // Reading does not need these members: where one is missing or wrong, nothing is checked by it.
@@ -343,20 +407,15 @@ class InfoParser {
     VolumeChunks chunks;
     chunks.grid = directory.grid;
     chunks.encoding = directory.array.encoding;
-    chunks.item_size = DataTypeSize(kVolume, directory.array.data_type).value_or(0);
-    if (const auto channels = root_.Member("num_channels")) {
-      chunks.channels = channels->Unsigned(1, kMostChannels).value_or(0);
-    }
-    const auto member = scale.Member("compressed_segmentation_block_size");
-    const auto block = member ? ParseVector3(*member, 1) : Result<std::vector<std::uint64_t>>();
-    if (block && block->size() == 3) {
-      std::copy(block->begin(), block->end(), chunks.block_size.begin());
-    }
+    chunks.item_size = type_ ? type_->size : 0;
+    chunks.channels = channels_.value_or(0);
+    const auto block = ParseBlockSize(scale);
+    if (block && *block) chunks.block_size = **block;
     return chunks;
   }
 
   // The size of every chunk has to fit the size of a file, 63 bits.
-  static Status CheckChunkBytes(const JsonCursor& chunk_size, const ShardedDirectory& directory) {
+  static Status CheckChunkBytes(const JsonCursor& scale, const ShardedDirectory& directory) {
     std::optional<std::uint64_t> bytes = directory.bytes_per_voxel;
     for (std::size_t d = 0; d < directory.grid.rank() && bytes; ++d) {
       const std::uint64_t extent =
@@ -364,7 +423,9 @@ class InfoParser {
       if (extent > 0) bytes = CheckedMultiply(*bytes, extent);
     }
     if (bytes && *bytes <= kMaxCoordinate) return {};
-    return chunk_size.Expected("a raw chunk of fewer than 2^63 bytes");
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sizes, scale.Member("chunk_sizes"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, sizes.Items());
+    return items.front().Expected("a raw chunk of fewer than 2^63 bytes");
   }
 
   // Meshes and skeletons: the shards are in the directory of the info.
@@ -436,6 +497,10 @@ class InfoParser {
 
   const JsonValue& document_;
   const JsonCursor root_;
+  // What all scales of a volume have in common.
+  const std::string data_type_;
+  const std::optional<DataType> type_;
+  const Result<std::uint64_t> channels_;
   NeuroglancerInfo info_;
   std::set<std::pair<std::string, bool>> referred_;  // directories, and whether they hold chunks
 };
@@ -472,9 +537,13 @@ std::string WithoutSharding(JsonValue document, NeuroglancerInfo::Type type) {
 
 }  // namespace
 
+Result<NeuroglancerInfo> ParseNeuroglancerInfo(const JsonValue& document) {
+  return InfoParser(document).Parse();
+}
+
 Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(JsonValue document, ParseJson(text));
-  UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo info, InfoParser(document).Parse());
+  UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo info, ParseNeuroglancerInfo(document));
   info.unsharded_text =
       info.sharded.empty() ? std::string(text) : WithoutSharding(std::move(document), info.type);
   return info;

@@ -1,13 +1,16 @@
-// Neuroglancer `info` documents: their sharded directories, and their unsharded form. Volumes,
-// multi-LOD meshes, skeletons and annotations; codec/FORMATS.md, "Precomputed".
+// Neuroglancer `info` documents: their arrays, their sharded directories, and their unsharded form.
+// Volumes, multi-LOD meshes, skeletons and annotations; codec/FORMATS.md, "Precomputed". Pure
+// functions; thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "codec/array/array_metadata.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/json/json.h"
 #include "codec/precomputed/shard.h"
@@ -21,6 +24,17 @@ struct ArrayDescription {
   std::string encoding;
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> chunk_shape;
+};
+
+// A scale of a volume as an array with the axes channel, z, y, x, whose units are nm. Of several
+// chunk sizes of an unsharded scale the first is taken. codec_json has the members of the scale
+// that say how its chunks are encoded.
+struct VolumeScale {
+  std::string json_path;  // "scales[0]"
+  std::string directory;  // as in ShardedDirectory
+  std::optional<ShardingSpec> sharding;
+  // Of an unsharded scale anything can be damaged: then `voxels` says what, and members are empty.
+  ArrayMetadata array;
 };
 
 // One directory whose chunks are in shards.
@@ -60,9 +74,11 @@ struct ReferredDirectory {
 struct NeuroglancerInfo {
   enum class Type { kVolume, kMeshes, kSkeletons, kAnnotations, kOther };
   Type type = Type::kOther;
-  std::vector<ShardedDirectory> sharded;
+  std::vector<VolumeScale> scales;        // of a volume
+  std::vector<ShardedDirectory> sharded;  // in the order of `scales`
   std::vector<ReferredDirectory> referred;
-  // The document without `sharding`; equal to the source text where nothing is sharded.
+  // The document without `sharding`; equal to the source text where nothing is sharded. Empty where
+  // a tree was parsed.
   std::string unsharded_text;
 };
 
@@ -70,7 +86,7 @@ struct NeuroglancerInfo {
 // Fails with kDataLoss, naming the JSON path and what was expected, where the shards of a known
 // type cannot be read: wrong JSON types, chunk extent 0, more than one chunk size in a sharded
 // scale, sizes that overflow, too many bits, two members whose shards would have the same names.
-// Pure function; thread-safe.
 Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text);
+Result<NeuroglancerInfo> ParseNeuroglancerInfo(const JsonValue& document);
 
 }  // namespace unshard

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -74,10 +73,7 @@ class InfoMerger {
  public:
   // `info`: the stored document. Both have to outlive the merger.
   InfoMerger(const NeuroglancerInfo& info, const HoldsChunks& holds_chunks)
-      : info_(info), holds_chunks_(holds_chunks) {
-    for (const ShardedDirectory& directory : info_.sharded)
-      by_path_[directory.json_path] = &directory;
-  }
+      : info_(info), holds_chunks_(holds_chunks) {}
 
   [[nodiscard]] bool changed() const { return changed_; }
 
@@ -175,9 +171,9 @@ class InfoMerger {
     return {};
   }
 
-  [[nodiscard]] const ShardedDirectory* ShardedScale(std::size_t index) const {
-    const auto found = by_path_.find(ItemPath("scales", index));
-    return found == by_path_.end() ? nullptr : found->second;
+  [[nodiscard]] const VolumeScale* ShardedScale(std::size_t index) const {
+    const VolumeScale& scale = info_.scales.at(index);
+    return scale.sharding ? &scale : nullptr;
   }
 
   Status MergeScales(JsonValue& stored, const JsonValue& before, const JsonValue& after) {
@@ -224,7 +220,7 @@ class InfoMerger {
   }
 
   [[nodiscard]] Status CheckRemoval(std::size_t at) const {
-    const ShardedDirectory* scale = ShardedScale(at);
+    const VolumeScale* scale = ShardedScale(at);
     if (scale == nullptr) return {};
     bool holds = true;
     if (holds_chunks_) {
@@ -243,7 +239,6 @@ class InfoMerger {
   }
 
   const NeuroglancerInfo& info_;
-  std::unordered_map<std::string_view, const ShardedDirectory*> by_path_;
   const HoldsChunks& holds_chunks_;
   bool changed_ = false;
 };

@@ -4,14 +4,21 @@
 
 #include "codec/json/writer.h"
 #include "codec/n5/dataset.h"
-#include "codec/precomputed/volume.h"
+#include "codec/precomputed/info.h"
+#include "codec/precomputed/scale.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/array.h"
 
 namespace unshard {
 
 Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info) {
-  return ParsePrecomputedScales(JsonCursor(info, ""));
+  UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo parsed, ParseNeuroglancerInfo(info));
+  std::vector<ArrayMetadata> arrays;
+  for (VolumeScale& scale : parsed.scales) {
+    UNSHARD_RETURN_IF_ERROR(scale.array.voxels);
+    arrays.push_back(std::move(scale.array));
+  }
+  return arrays;
 }
 
 Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,

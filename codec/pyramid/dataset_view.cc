@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "codec/array/document_names.h"
+#include "codec/precomputed/scale.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
-#include "codec/pyramid/precomputed_scales.h"
 
 namespace unshard {
 namespace {
@@ -78,7 +78,8 @@ std::vector<std::string> PathsIn(const SourceDataset& dataset, ArrayDialect to,
   const bool single = dataset.kind == Kind::kArray;
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     if (to == ArrayDialect::kPrecomputed) {
-      paths.push_back(ScaleKey(geometry.levels[i]));
+      const std::vector<double>& resolution = geometry.levels[i].resolution;
+      paths.push_back(ScaleKey(resolution[3], resolution[2], resolution[1]));
     } else if (single || (IsZarr(to) && IsZarr(dataset.dialect))) {
       paths.push_back(dataset.levels[i].path);
     } else {
@@ -125,19 +126,27 @@ Status KeysDiffer(const std::vector<std::string>& paths) {
   return {};
 }
 
+JsonValue InfoOf(const std::vector<PresentedDataset::Level>& levels,
+                 const std::vector<LevelPosition>& positions) {
+  JsonValue scales = JsonValue::Array();
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    ArrayMetadata array = levels[i].array.presented;
+    array.units.clear();
+    for (const double nm : positions[i].resolution) array.units.push_back(DimensionUnit{nm, "nm"});
+    scales.mutable_items().push_back(WriteScale(levels[i].path, array));
+  }
+  const ArrayMetadata& first = levels.front().array.presented;
+  return WriteInfo(DataTypeName(first.data_type), first.shape.front(), std::move(scales));
+}
+
 // Adds the document of a whole pyramid, and those of the groups between it and its levels.
 Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, ArrayDialect to,
                   PresentedDataset& presented) {
-  std::vector<PyramidLevel> levels;
   std::vector<std::string> paths;
-  for (const PresentedDataset::Level& level : presented.levels) {
-    levels.push_back({level.path, level.array.presented});
-    paths.push_back(level.path);
-  }
+  for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   if (to == ArrayDialect::kPrecomputed) {
     UNSHARD_RETURN_IF_ERROR(KeysDiffer(paths));
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue info, InfoOfLevels(levels, geometry.levels));
-    presented.documents.push_back({"", "info", std::move(info)});
+    presented.documents.push_back({"", "info", InfoOf(presented.levels, geometry.levels)});
     return {};
   }
   if (dataset.kind != Kind::kPyramid) return {};

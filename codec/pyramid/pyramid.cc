@@ -9,7 +9,6 @@
 #include "codec/json/number.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
-#include "codec/pyramid/precomputed_scales.h"
 
 namespace unshard {
 namespace {
@@ -38,10 +37,26 @@ Result<PyramidGeometry> GeometryOfArray(const ArrayMetadata& array) {
   return geometry;
 }
 
+Result<PyramidGeometry> GeometryOfScales(const std::vector<PyramidLevel>& levels) {
+  PyramidGeometry geometry;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry scale, GeometryOfArray(levels[i].array));
+    for (const double resolution : scale.levels.front().resolution) {
+      if (resolution > 0) continue;
+      return Fail(ErrorCode::kDataLoss,
+                  ItemPath("scales", i) + ".resolution: expected numbers above 0");
+    }
+    geometry.axes = std::move(scale.axes);
+    geometry.axes.front().name = "c";
+    geometry.levels.push_back(std::move(scale.levels.front()));
+  }
+  return geometry;
+}
+
 Result<PyramidGeometry> GeometryOf(const SourceDataset& dataset) {
   switch (dataset.dialect) {
     case ArrayDialect::kPrecomputed:
-      return GeometryOfScales(dataset.attributes, dataset.levels);
+      return GeometryOfScales(dataset.levels);
     case ArrayDialect::kN5:
       return GeometryOfN5(dataset.attributes, dataset.levels);
     case ArrayDialect::kZarr3:

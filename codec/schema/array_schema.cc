@@ -11,6 +11,7 @@
 #include "codec/chain/transpose.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
+#include "codec/precomputed/scale.h"
 #include "codec/precomputed/shard.h"
 #include "codec/schema/chunk_layout.h"
 #include "codec/schema/codec_constraints.h"
@@ -215,14 +216,9 @@ constexpr std::size_t kAxes = 4;
 
 Extents3 Xyz(const SignedShape& shape) { return {shape[0], shape[1], shape[2]}; }
 
-// The three numbers of a member, and `of_channel` as the fourth.
-Result<SignedShape> XyzMember(const JsonCursor& scale, std::string_view name, std::int64_t least,
-                              std::int64_t of_channel) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, scale.Member(name));
-  UNSHARD_ASSIGN_OR_RETURN(SignedShape shape, ShapeAt(member, least));
-  if (shape.size() != kAxes - 1) return member.Expected("three numbers, of x, y and z");
-  shape.push_back(of_channel);
-  return shape;
+template <class T>
+SignedShape Reversed(const std::vector<T>& list) {
+  return SignedShape(list.rbegin(), list.rend());
 }
 
 // The shape of a shard, clipped to the volume and in whole chunks; that of the whole volume where
@@ -239,15 +235,15 @@ SignedShape WriteChunkOf(const ShardingSpec& sharding, const SignedShape& volume
 }
 
 // The codec of a scale, with the defaults of members that are absent.
-JsonValue ScaleCodec(const JsonValue& scale, const std::optional<ShardingSpec>& sharding) {
+JsonValue ScaleCodec(const JsonValue& members, const std::optional<ShardingSpec>& sharding) {
   JsonValue codec = CodecOf("neuroglancer_precomputed");
-  const std::string encoding = TextOf(scale, "encoding");
+  const std::string encoding = TextOf(members, "encoding");
   codec.Set("encoding", JsonValue::String(encoding));
-  const JsonValue* const quality = scale.Find("jpeg_quality");
+  const JsonValue* const quality = members.Find("jpeg_quality");
   if (encoding == "jpeg") {
     codec.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(75));
   }
-  if (const JsonValue* level = scale.Find("png_level"); level != nullptr && encoding == "png") {
+  if (const JsonValue* level = members.Find("png_level"); level != nullptr && encoding == "png") {
     codec.Set("png_level", *level);
   }
   if (sharding) {
@@ -255,17 +251,6 @@ JsonValue ScaleCodec(const JsonValue& scale, const std::optional<ShardingSpec>& 
     codec.Set("shard_data_encoding", JsonValue::String(gzip ? "gzip" : "raw"));
   }
   return codec;
-}
-
-Result<DimensionUnits> ResolutionUnits(const JsonCursor& scale) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, scale.Member("resolution"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, member.Items(kAxes));
-  DimensionUnits units(kAxes);
-  for (std::size_t i = 0; i < items.size() && i + 1 < kAxes; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const double nanometres, NumberAt(items[i]));
-    units[i] = DimensionUnit{nanometres, "nm"};
-  }
-  return units;
 }
 
 }  // namespace
@@ -353,48 +338,38 @@ Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
   return JsonOf(array);
 }
 
-Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale_index) {
-  const JsonCursor root(info, "");
-  Description array;
-  UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(root, "data_type"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor channels_member, root.Member("num_channels"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto channels, channels_member.Integer(1, kInfiniteIndex - 1));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales_member, root.Member("scales"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto scales, scales_member.Items());
-  if (scale_index >= scales.size())
-    return scales_member.Expected("at least " + std::to_string(scale_index + 1) + " scales");
-  const JsonCursor& scale = scales[scale_index];
-  UNSHARD_ASSIGN_OR_RETURN(const SignedShape volume, XyzMember(scale, "size", 0, channels));
-  SignedShape offset(kAxes, 0);
-  if (scale.value().Find("voxel_offset") != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(offset, XyzMember(scale, "voxel_offset", -kInfiniteIndex + 1, 0));
+Result<JsonValue> SchemaOfScale(const VolumeScale& scale) {
+  const ArrayMetadata& from = scale.array;
+  if (from.units.empty() || from.type_name.empty()) {
+    return tl::unexpected<Error>(from.voxels.error());
   }
+  Description array;
+  array.dtype = from.type_name;
+  array.read_chunk = Reversed(from.chunk_shape);
+  const SignedShape volume = Reversed(from.shape), offset = Reversed(from.origin);
   constexpr std::array<const char*, kAxes> kLabels = {"x", "y", "z", "channel"};
   for (std::size_t i = 0; i < kAxes; ++i) {
-    if (offset[i] > kInfiniteIndex - volume[i]) return scale.Expected("a region below 2^62");
+    const bool finite = offset[i] > -kInfiniteIndex && volume[i] < kInfiniteIndex &&
+                        array.read_chunk[i] < kInfiniteIndex;
+    if (!finite || offset[i] > kInfiniteIndex - volume[i]) {
+      return Fail(ErrorCode::kDataLoss, scale.json_path + ": expected a region below 2^62");
+    }
     array.domain.dimensions.push_back(
         {offset[i], offset[i] + volume[i] - 1, false, false, kLabels[i]});
   }
   array.inner_order = ReversedOrder(kAxes);
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sizes_member, scale.Member("chunk_sizes"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto sizes, sizes_member.Items());
-  if (sizes.empty()) return sizes_member.Expected("at least one chunk size");
-  UNSHARD_ASSIGN_OR_RETURN(array.read_chunk, ShapeAt(sizes.front(), 1));
-  if (array.read_chunk.size() != kAxes - 1) return sizes.front().Expected("three extents");
-  array.read_chunk.push_back(channels);
-  array.write_chunk = array.read_chunk;
-  std::optional<ShardingSpec> sharding;
-  UNSHARD_ASSIGN_OR_RETURN(const auto sharding_member, scale.OptionalMember("sharding"));
-  if (!sharding_member.empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(sharding, ParseShardingSpec(sharding_member.front()));
-    array.write_chunk = WriteChunkOf(*sharding, volume, array.read_chunk);
+  array.read_chunk = Reversed(from.chunk_shape);
+  array.write_chunk =
+      scale.sharding ? WriteChunkOf(*scale.sharding, volume, array.read_chunk) : array.read_chunk;
+  if (TextOf(from.codec_json, "encoding") == "compressed_segmentation") {
+    const JsonCursor members(from.codec_json, scale.json_path);
+    UNSHARD_ASSIGN_OR_RETURN(const auto block, ParseBlockSize(members));
+    if (!block) return tl::unexpected<Error>(from.voxels.error());
+    array.codec_chunk = SignedShape(block->begin(), block->end());
+    array.codec_chunk.push_back(1);
   }
-  if (TextOf(scale.value(), "encoding") == "compressed_segmentation") {
-    UNSHARD_ASSIGN_OR_RETURN(array.codec_chunk,
-                             XyzMember(scale, "compressed_segmentation_block_size", 1, 1));
-  }
-  array.codec = ScaleCodec(scale.value(), sharding);
-  UNSHARD_ASSIGN_OR_RETURN(array.units, ResolutionUnits(scale));
+  array.codec = ScaleCodec(from.codec_json, scale.sharding);
+  array.units.assign(from.units.rbegin(), from.units.rend());
   return JsonOf(array);
 }
 

@@ -7,6 +7,7 @@
 
 #include "codec/core/error.h"
 #include "codec/json/json.h"
+#include "codec/precomputed/info.h"
 
 namespace unshard {
 
@@ -21,7 +22,6 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document);
 // which TensorStore does not know: its read chunks are the inner chunks, and `codec` has its
 // `codecs`.
 Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document);
-// From an `info`, for one of its scales.
-Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale);
+Result<JsonValue> SchemaOfScale(const VolumeScale& scale);
 
 }  // namespace unshard

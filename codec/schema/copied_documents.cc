@@ -27,8 +27,10 @@ namespace {
 
 Result<JsonValue> SchemaOf(ArrayDialect format, const JsonValue& document, std::size_t level) {
   switch (format) {
-    case ArrayDialect::kPrecomputed:
-      return SchemaOfScale(document, level);
+    case ArrayDialect::kPrecomputed: {
+      UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(document));
+      return SchemaOfScale(info.scales.at(level));
+    }
     case ArrayDialect::kZarr3:
       return SchemaOfZarr3Array(document);
     case ArrayDialect::kZarr2:

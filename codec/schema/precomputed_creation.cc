@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/core/text.h"
+#include "codec/precomputed/scale.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
 #include "codec/schema/sharding_choice.h"
@@ -160,16 +160,11 @@ JsonValue ShardingJson(const ShardingSpec& spec) {
   return sharding;
 }
 
-// "8_8_40"
-std::string KeyOf(const std::array<double, 3>& resolution) {
-  return SixDigits(resolution[0]) + "_" + SixDigits(resolution[1]) + "_" + SixDigits(resolution[2]);
-}
-
 // A scale with its geometry and without an encoding.
 JsonValue ScaleOf(const IndexDomain& domain, const std::array<double, 3>& resolution,
                   const std::vector<std::int64_t>& chunk) {
   JsonValue scale = JsonValue::Object();
-  scale.Set("key", JsonValue::String(KeyOf(resolution)));
+  scale.Set("key", JsonValue::String(ScaleKey(resolution[0], resolution[1], resolution[2])));
   scale.Set("resolution",
             JsonValue::Array({DoubleNumber(resolution[0]), DoubleNumber(resolution[1]),
                               DoubleNumber(resolution[2])}));
@@ -198,17 +193,6 @@ Status SetEncoding(const std::string& encoding, const CodecConstraints& codec,
     scale.Set("png_level", *level);
   }
   return {};
-}
-
-JsonValue InfoOf(const DataTypeNames& type, std::int64_t channels, JsonValue scale) {
-  const bool segmentation = type.name == "uint32" || type.name == "uint64";
-  JsonValue info = JsonValue::Object();
-  info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
-  info.Set("type", JsonValue::String(segmentation ? "segmentation" : "image"));
-  info.Set("data_type", JsonValue::String(std::string(type.name)));
-  info.Set("num_channels", IntegerNumber(channels));
-  info.Set("scales", JsonValue::Array({std::move(scale)}));
-  return info;
 }
 
 }  // namespace
@@ -255,7 +239,8 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
       ChooseShards(schema, codec, encoding, FirstThree(volume), FirstThree(*chunk)));
   UNSHARD_RETURN_IF_ERROR(CheckChoice(layout, sharding, volume, *chunk));
   if (sharding) scale.Set("sharding", ShardingJson(*sharding));
-  return InfoOf(*type, channels, std::move(scale));
+  return WriteInfo(std::string(type->name), static_cast<std::uint64_t>(channels),
+                   JsonValue::Array({std::move(scale)}));
 }
 
 }  // namespace unshard

@@ -38,7 +38,10 @@ Result<std::optional<JsonValue>> ReadScale(ObjectStore& store, const std::string
   const auto& scales = ItemsOf(*info, "scales");
   for (std::size_t i = 0; i < scales.size(); ++i) {
     if (!key.empty() && TextOf(scales[i], "key") != key) continue;
-    auto schema = SchemaOfScale(*info, i);
+    const auto parsed = ParseNeuroglancerInfo(*info);
+    if (!parsed) return Forward(parsed.error(), store.Describe(path));
+    if (parsed->scales.empty()) return std::nullopt;  // another kind of info
+    auto schema = SchemaOfScale(parsed->scales[i]);
     if (!schema) return Forward(std::move(schema).error(), store.Describe(path));
     return *std::move(schema);
   }

@@ -103,35 +103,30 @@ void Reader::Add(const std::string& below, ArrayMetadata array, ViewSource::Leve
 
 Result<bool> Reader::ReadPrecomputed(const Text& document) {
   source_.dataset.dialect = ArrayDialect::kPrecomputed;
-  auto info = ParseNeuroglancerInfo(document.text);
+  auto info = ParseNeuroglancerInfo(document.json);
   if (!info) return At("info", std::move(info).error());
   if (info->type != NeuroglancerInfo::Type::kVolume) return false;
   source_.dataset.kind = Kind::kPyramid;
   source_.dataset.attributes = document.json;
   source_.closed = true;
-  auto arrays = ReadScales(document.json);
-  if (!arrays) return At("info", std::move(arrays).error());
-  const auto& scales = ItemsOf(document.json, "scales");
-  for (std::size_t i = 0; i < scales.size(); ++i) {
+  auto sharded = info->sharded.begin();
+  for (std::size_t i = 0; i < info->scales.size(); ++i) {
+    VolumeScale& scale = info->scales[i];
+    if (!scale.array.voxels) return At("info", scale.array.voxels.error());
     ViewSource::Level level;
-    const std::string key = TextOf(scales[i], "key");
-    const auto directory = ResolvePath(path_, key);
+    const auto directory = ResolvePath(path_, scale.directory);
     if (!directory) {
-      return At("info", Error{ErrorCode::kPermissionDenied, "scales[" + std::to_string(i) +
-                                                                "]: the directory " + key +
+      return At("info", Error{ErrorCode::kPermissionDenied, scale.json_path + ": the directory " +
+                                                                scale.directory +
                                                                 " is outside the mounted source"});
     }
     level.directory = *directory;
-    for (ShardedDirectory& sharded : info->sharded) {
-      if (sharded.json_path == "scales[" + std::to_string(i) + "]") {
-        level.precomputed_shards = sharded;
-      }
-    }
-    JsonValue layout = scales[i];
-    layout.Set("data_type", JsonValue::String(TextOf(document.json, "data_type")));
-    layout.Set("num_channels", JsonValue::Number((*arrays)[i].shape.front()));
+    if (scale.sharding) level.precomputed_shards = *sharded++;
+    JsonValue layout = document.json.Find("scales")->items()[i];
+    layout.Set("data_type", JsonValue::String(scale.array.type_name));
+    layout.Set("num_channels", JsonValue::Number(scale.array.shape.front()));
     level.layout = WriteJson(layout, 0);
-    Add(ResolvePath("", key).value_or(key), std::move((*arrays)[i]), std::move(level));
+    Add(scale.directory, std::move(scale.array), std::move(level));
   }
   return true;
 }

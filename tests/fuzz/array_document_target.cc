@@ -5,7 +5,7 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/n5/dataset.h"
-#include "codec/precomputed/volume.h"
+#include "codec/precomputed/info.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/array.h"
 #include "tests/fuzz/fuzz_targets.h"
@@ -69,11 +69,15 @@ void TryN5(std::string_view text) {
 }
 
 void TryInfo(std::string_view text) {
-  const auto info = ParseJson(text);
-  if (!info) return;
-  const auto scales = ParsePrecomputedScales(JsonCursor(*info, ""));
-  if (!scales) return Require(!scales.error().message.empty(), "refusals say why");
-  for (const ArrayMetadata& scale : *scales) RequireChunks(scale);
+  const auto info = ParseNeuroglancerInfo(text);
+  if (!info) return Require(!info.error().message.empty(), "refusals say why");
+  for (const VolumeScale& scale : info->scales) {
+    if (scale.array.voxels) {
+      RequireChunks(scale.array);
+    } else {
+      Require(!scale.array.voxels.error().message.empty(), "refusals say why");
+    }
+  }
 }
 
 }  // namespace

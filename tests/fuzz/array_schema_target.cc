@@ -26,7 +26,10 @@ void FuzzArraySchema(ByteSpan input) {
   RequireSchema(SchemaOfZarr3Array(*document));
   RequireSchema(SchemaOfZarr2Array(*document));
   RequireSchema(SchemaOfN5Dataset(*document));
-  RequireSchema(SchemaOfScale(*document, 0));
+  const auto info = ParseNeuroglancerInfo(*document);
+  for (const VolumeScale& scale : info ? info->scales : std::vector<VolumeScale>()) {
+    RequireSchema(SchemaOfScale(scale));
+  }
 }
 
 }  // namespace unshard

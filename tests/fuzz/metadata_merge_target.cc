@@ -44,17 +44,19 @@ void FuzzMetadataMerge(ByteSpan input) {
   const std::string_view original = next().value_or(std::string_view());
   const std::string_view edited = next().value_or(original);
   const std::optional<std::string> node(next());
-  MergeBoth(original, edited, ParseZarrMetadata,
+  const auto parse_zarr = [](std::string_view text) { return ParseZarrMetadata(text); };
+  const auto parse_info = [](std::string_view text) { return ParseNeuroglancerInfo(text); };
+  MergeBoth(original, edited, parse_zarr,
             [](auto before, auto after) { return MergeZarrMetadata(before, after); });
-  MergeBoth(original, edited, ParseNeuroglancerInfo,
+  MergeBoth(original, edited, parse_info,
             [](auto before, auto after) { return MergeNeuroglancerInfo(before, after); });
   const HoldsChunks nothing = [](std::string_view) { return false; };
-  MergeBoth(original, edited, ParseNeuroglancerInfo,
+  MergeBoth(original, edited, parse_info,
             [&](auto before, auto after) { return MergeNeuroglancerInfo(before, after, nothing); });
   const StoredNodes nodes = [&](std::string_view) -> Result<std::optional<std::string>> {
     return node;
   };
-  MergeBoth(original, edited, ParseZarrMetadata,
+  MergeBoth(original, edited, parse_zarr,
             [&](auto before, auto after) { return MergeZarrMetadata(before, after, nodes); });
   const auto completed = CompleteZarrMetadata(edited, nodes);
   if (!completed) {

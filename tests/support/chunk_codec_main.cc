@@ -17,7 +17,7 @@
 
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
-#include "codec/precomputed/volume.h"
+#include "codec/precomputed/scale.h"
 
 namespace unshard {
 namespace {

@@ -1,10 +1,8 @@
-#include "codec/precomputed/volume.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "codec/json/parser.h"
+#include "codec/precomputed/info.h"
 #include "tests/support/chunk_paths.h"
 
 namespace unshard {
@@ -21,8 +19,15 @@ constexpr const char* kInfo = R"({
     {"key": "8_8_40", "size": [150, 100, 100], "voxel_offset": [0, 0, 0],
      "chunk_sizes": [[64, 32, 16], [8, 8, 8]], "resolution": [8, 9, 40], "encoding": "raw"}]})";
 
+// What is in the way of voxels is the failure of all.
 Result<std::vector<ArrayMetadata>> ScalesOf(std::string_view text) {
-  return ParsePrecomputedScales(JsonCursor(ParseJson(text).value(), ""));
+  UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(text));
+  std::vector<ArrayMetadata> arrays;
+  for (const VolumeScale& scale : info.scales) {
+    UNSHARD_RETURN_IF_ERROR(scale.array.voxels);
+    arrays.push_back(scale.array);
+  }
+  return arrays;
 }
 
 TEST(PrecomputedScales, ScalesAreArraysOfChannelsPlanesRowsAndColumns) {
@@ -67,9 +72,7 @@ TEST(PrecomputedScales, FailuresNameTheMember) {
        "scales[0].resolution[1]: expected a number"},
       {"[10, -5, 0]", "[10, 0.5, 0]", ErrorCode::kDataLoss, "scales[0].voxel_offset[1]: "},
       {"\"encoding\": \"raw\"", "\"encoding\": \"fpzip\"", ErrorCode::kNotSupported,
-       "scales[0].encoding: decoding chunks of encoding \"fpzip\""},
-      {"\"neuroglancer_multiscale_volume\"", "\"neuroglancer_skeletons\"", ErrorCode::kDataLoss,
-       "@type: expected"}};
+       "scales[0].encoding: decoding chunks of encoding \"fpzip\""}};
   for (const Case& one : cases) {
     std::string text = kInfo;
     text.replace(text.find(one.text), std::string(one.text).size(), one.replacement);
@@ -78,6 +81,16 @@ TEST(PrecomputedScales, FailuresNameTheMember) {
     EXPECT_EQ(scales.error().code, one.code) << scales.error().message;
     EXPECT_TRUE(scales.error().message.starts_with(one.message)) << scales.error().message;
   }
+}
+
+TEST(PrecomputedScales, DamageOfAnUnshardedScaleIsNoneOfTheOthers) {
+  std::string text = kInfo;
+  text.replace(text.find("[150, 100, 100]"), 15, "[150, 100]");
+  const auto info = ParseNeuroglancerInfo(text);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_TRUE(info->scales[0].array.voxels);
+  EXPECT_TRUE(info->scales[0].sharding);
+  EXPECT_EQ(info->scales[1].array.voxels.error().message.substr(0, 15), "scales[1].size:");
 }
 
 }  // namespace
