@@ -1,7 +1,7 @@
 // The description of one array with its chunk codec, the same for all four formats.
 //
-// codec/precomputed/info.h, codec/zarr3/array.h, codec/zarr2/array.h and codec/n5/dataset.h parse
-// it from the documents of each format, and write it into them.
+// codec/precomputed/info.h, codec/zarr3/document.h, codec/zarr2/array.h and codec/n5/dataset.h
+// parse it from the documents of each format, and write it into them.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/scale.h"
 #include "codec/zarr2/array.h"
-#include "codec/zarr3/array.h"
+#include "codec/zarr3/document.h"
 
 namespace unshard {
 
@@ -25,7 +25,7 @@ Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
                                 const JsonValue& attributes) {
   switch (dialect) {
     case ArrayDialect::kZarr3:
-      return ParseZarr3Array(JsonCursor(document, ""));
+      return ParseZarr3Array(document);
     case ArrayDialect::kN5:
       return ParseN5Dataset(JsonCursor(document, ""));
     case ArrayDialect::kZarr2:

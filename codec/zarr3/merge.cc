@@ -18,7 +18,7 @@
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
 #include "codec/zarr3/defaults.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 
 namespace unshard {
 namespace {
@@ -140,13 +140,6 @@ NodePlace PlaceOfCopy(const NodePlace& group, const std::string& name) {
           group.node.empty() ? name : group.node + "/" + name};
 }
 
-// The document in the form of current readers. Copies that a group embeds are left as they are:
-// each is brought into this form when it is merged.
-Result<JsonValue> InCurrentForm(const ZarrNode& node, const JsonValue& document) {
-  if (node.type == ZarrNode::Type::kGroup) return document;
-  return ParseJson(node.unsharded_text);
-}
-
 class ZarrMerger {
  public:
   explicit ZarrMerger(const StoredNodes& stored_nodes) : stored_nodes_(stored_nodes) {}
@@ -255,7 +248,7 @@ class ZarrMerger {
     const auto before = ParseJson(document);
     if (!before) return refuse(before.error());
     if (SameMeaning(*before, after)) return after;
-    const auto node = ParseZarrMetadata(document);
+    const auto node = ParseZarrMetadata(*before);
     if (!node) return refuse(node.error());
     if (PassesThrough(*node)) return after;
     JsonValue merged = *before;
@@ -269,7 +262,7 @@ class ZarrMerger {
     const JsonValue* consolidated = after.Find(key);
     if (consolidated == nullptr || !consolidated->is_object()) return after;
     // A document that is no valid group is not rewritten when it is presented.
-    if (!ParseZarrMetadata(WriteJson(after, 0))) return after;
+    if (!ParseZarrMetadata(after)) return after;
     JsonValue merged = after;
     merged.Erase(key);
     UNSHARD_RETURN_IF_ERROR(MergeConsolidated(merged, nullptr, *consolidated,
@@ -280,11 +273,11 @@ class ZarrMerger {
   Status MergeEmbedded(JsonValue& stored, const JsonValue& before, const JsonValue& after,
                        const NodePlace& place) {
     if (SameMeaning(before, after)) return {};
-    auto was = Normalise(before);
-    auto is = Normalise(after);
+    auto was = UnshardedDocument(before);
+    auto is = UnshardedDocument(after);
     if (!was) return RefuseLayoutChange(place.path, &before, &after);
     if (!is) return Fail(ErrorCode::kInvalidArgument, place.path + ": " + is.error().message);
-    const auto node = ParseZarrMetadata(WriteJson(stored, 0));
+    const auto node = ParseZarrMetadata(stored);
     if (node && PassesThrough(*node)) {
       ApplyChange(stored, *was, *is);
       return {};
@@ -292,19 +285,15 @@ class ZarrMerger {
     return MergeNode(stored, *was, *is, place);
   }
 
-  static Result<JsonValue> Normalise(const JsonValue& document) {
-    UNSHARD_ASSIGN_OR_RETURN(const ZarrNode node, ParseZarrMetadata(WriteJson(document, 0)));
-    return InCurrentForm(node, document);
-  }
-
   const StoredNodes& stored_nodes_;
   bool changed_ = false;
 };
 
-// The edited document in the form of current readers.
+// The edited document in the form of current readers. Copies that a group embeds are left as they
+// are: each is brought into this form when it is merged.
 Result<JsonValue> ParseEditedZarr(std::string_view edited) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseEdited(edited));
-  auto node = ParseZarrMetadata(edited);
+  auto node = ParseZarrMetadata(document);
   if (!node && node.error().code == ErrorCode::kNotSupported) {
     return RefuseLayoutChange("zarr.json", node.error().message);
   }
@@ -313,7 +302,7 @@ Result<JsonValue> ParseEditedZarr(std::string_view edited) {
     return RefuseLayoutChange(
         "codecs", "the mount shows this array without shards; leave out sharding_indexed");
   }
-  return InCurrentForm(*node, document);
+  return UnshardedDocument(document);
 }
 
 }  // namespace

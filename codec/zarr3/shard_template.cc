@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/array/document.h"
 #include "codec/core/byte_range.h"
 #include "codec/core/text.h"
-#include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/meaning.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/zarr3/document.h"
 #include "codec/zarr3/sharding.h"
 
 namespace unshard {
@@ -17,18 +18,6 @@ namespace {
 
 constexpr std::uint64_t kMaxShardExtent = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 30;
-
-// "sharding_indexed", also in its short form.
-std::string CodecName(const JsonValue& extension) {
-  return extension.is_string() ? extension.text() : TextOf(extension, "name");
-}
-
-std::optional<std::vector<std::uint64_t>> Numbers(const JsonValue* value, std::uint64_t least) {
-  if (value == nullptr) return std::nullopt;
-  auto numbers = JsonCursor(*value, "").UnsignedItems(least, kMaxShardExtent);
-  if (!numbers) return std::nullopt;
-  return *std::move(numbers);
-}
 
 // The extent of a shard, in whole chunks.
 std::uint64_t ShardExtent(const ShardTemplate::Extent& wanted, std::uint64_t shape,
@@ -65,37 +54,26 @@ Result<ShardTemplate> ParseShardTemplate(std::string_view text) {
 
 std::optional<std::string> WithShards(std::string_view text, const ShardTemplate& shards) {
   auto document = ParseJson(text);
-  if (!document || TextOf(*document, "node_type") != "array") return std::nullopt;
-  const JsonValue* const format = document->Find("zarr_format");
-  if (format == nullptr || format->text() != "3") return std::nullopt;
-  JsonValue* const grid = document->Find("chunk_grid");
-  JsonValue* const configuration = grid != nullptr ? grid->Find("configuration") : nullptr;
-  if (configuration == nullptr || CodecName(*grid) != "regular") return std::nullopt;
-  const auto shape = Numbers(document->Find("shape"), 0);
-  const auto chunk = Numbers(configuration->Find("chunk_shape"), 1);
-  JsonValue* const codecs = document->Find("codecs");
-  if (!shape || !chunk || shape->size() != chunk->size() || shape->empty()) return std::nullopt;
-  if (codecs == nullptr || !codecs->is_array()) return std::nullopt;
-  for (const JsonValue& codec : codecs->items()) {
-    if (CodecName(codec) == "sharding_indexed") return std::nullopt;
-  }
-  if (shards.extents.size() != 1 && shards.extents.size() != shape->size()) return std::nullopt;
-
-  std::vector<JsonValue> extents;
+  const auto node = document ? ParseZarrMetadata(*document) : Result<ZarrNode>();
+  if (!document || !node || node->sharded || node->array.chunk_shape.empty()) return std::nullopt;
+  const std::vector<std::uint64_t>& shape = node->array.shape;
+  const std::vector<std::uint64_t>& chunk = node->array.chunk_shape;
+  if (shards.extents.size() != 1 && shards.extents.size() != shape.size()) return std::nullopt;
+  std::vector<std::uint64_t> extents;
   std::uint64_t chunks = 1;
-  for (std::size_t i = 0; i < shape->size(); ++i) {
-    const std::uint64_t extent =
-        ShardExtent(shards.extents[shards.extents.size() == 1 ? 0 : i], (*shape)[i], (*chunk)[i]);
-    const auto product = CheckedMultiply(chunks, extent / (*chunk)[i]);
-    if (!product || *product > kMaxChunks) return std::nullopt;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const ShardTemplate::Extent& wanted = shards.extents[shards.extents.size() == 1 ? 0 : i];
+    extents.push_back(ShardExtent(wanted, shape[i], chunk[i]));
+    const auto product = CheckedMultiply(chunks, extents.back() / chunk[i]);
+    if (!product || *product > kMaxChunks || extents.back() > kMaxShardExtent) return std::nullopt;
     chunks = *product;
-    extents.push_back(JsonValue::Number(extent));
   }
   if (chunks == 1) return std::nullopt;
-  JsonValue sharding = ShardingCodecJson(*configuration->Find("chunk_shape"), *codecs);
+  JsonValue& codecs = *document->Find("codecs");
+  JsonValue sharding = ShardingCodecJson(ExtentsJson(chunk), codecs);
   sharding.Find("configuration")->Set("index_location", JsonValue::String("end"));
-  *codecs = JsonValue::Array({std::move(sharding)});
-  configuration->Set("chunk_shape", JsonValue::Array(std::move(extents)));
+  codecs = JsonValue::Array({std::move(sharding)});
+  document->Find("chunk_grid")->Find("configuration")->Set("chunk_shape", ExtentsJson(extents));
   return WriteDocument(*document, IndentOf(text));
 }
 

@@ -30,7 +30,7 @@
 #include "codec/core/text.h"
 #include "codec/precomputed/access.h"
 #include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "packaging/sample/chunks.h"
 
 namespace unshard::sample {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codec/zarr3/chunk_names.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "store/chunks/flat_tree.h"
 
 namespace unshard {

@@ -342,17 +342,15 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   FoundDataset found;
   found.path = path;
   found.format = node.type == ZarrNode::Type::kGroup ? "zarr v3 group" : "zarr v3 array";
-  found.data_type = node.data_type;
+  found.data_type = node.array.type_name;
   found.encoding = node.codecs;
-  found.shape = node.shape;
-  found.chunk_shape = node.chunk_shape;
-  std::string layout;
+  found.shape = node.array.shape;
+  found.chunk_shape = node.array.chunk_shape;
   if (node.type == ZarrNode::Type::kArray) {
     here.opaque = true;
-    found.description = node.data_type + " " + ShapeText(node.shape) + ", chunks " +
-                        ShapeText(node.chunk_shape) + ", " + node.codecs;
-    layout = LayoutOf(object.text);
-    to.structure = layout;
+    found.description = found.data_type + " " + ShapeText(found.shape) + ", chunks " +
+                        ShapeText(found.chunk_shape) + ", " + found.encoding;
+    to.structure = node.layout;
   }
   if (node.sharded) {
     found.format = "zarr v3 array, sharded";
@@ -360,12 +358,12 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     found.description += ", in shards of " + ShapeText(found.shard_shape);
     const std::string stored = StoredDirectory(path);
     const auto make = [&] { return stored_.OpenZarr(stored, *node.sharded); };
-    UNSHARD_ASSIGN_OR_RETURN(found.tree,
-                             KeepOrMake(GoodBefore(path), {stored, layout, layout}, make));
+    UNSHARD_ASSIGN_OR_RETURN(
+        found.tree, KeepOrMake(GoodBefore(path), {stored, node.layout, node.layout}, make));
     dataset.arrays.push_back(found.tree);
   }
   to.found.push_back(found);
-  return Present(dataset, {layout}, object, to);
+  return Present(dataset, {node.layout}, object, to);
 }
 
 std::string DatasetTree::ViewRootOf(const std::string& path) const {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/directory_documents.h"

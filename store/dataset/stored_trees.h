@@ -13,7 +13,7 @@
 
 #include "codec/array/array_metadata.h"
 #include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/dataset/view_source.h"
 #include "store/object/change_watcher.h"

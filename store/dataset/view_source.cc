@@ -9,7 +9,6 @@
 #include "codec/json/writer.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/ome_multiscale.h"
-#include "store/dataset/layout.h"
 #include "store/object/key.h"
 #include "store/source/document_names.h"
 
@@ -94,8 +93,8 @@ void Reader::Add(const std::string& below, ArrayMetadata array, ViewSource::Leve
   if (level.directory.empty()) level.directory = JoinPath(path_, below);
   if (level.precomputed_shards) {
     level.stored_layout = WriteJson(level.precomputed_shards->layout, 0);
-  } else {
-    level.stored_layout = level.zarr_shards ? LayoutOf(level.layout) : level.layout;
+  } else if (level.stored_layout.empty()) {
+    level.stored_layout = level.layout;
   }
   source_.dataset.levels.push_back({below, std::move(array)});
   source_.levels.push_back(std::move(level));
@@ -133,14 +132,14 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
 
 Status Reader::AddZarr3(const std::string& below, const Text& document) {
   const std::string name = JoinPath(below, "zarr.json");
-  auto node = ParseZarrMetadata(document.text);
+  auto node = ParseZarrMetadata(document.json);
   if (!node) return At(name, std::move(node).error());
-  auto array = ReadArray(ArrayDialect::kZarr3, document.json, {});
-  if (!array) return At(name, std::move(array).error());
+  if (!node->array.voxels) return At(name, node->array.voxels.error());
   ViewSource::Level level;
-  level.zarr_shards = node->sharded;
+  level.zarr_shards = std::move(node->sharded);
   level.layout = document.text;
-  Add(below, *std::move(array), std::move(level));
+  if (level.zarr_shards) level.stored_layout = std::move(node->layout);
+  Add(below, std::move(node->array), std::move(level));
   return {};
 }
 
@@ -195,7 +194,7 @@ Result<bool> Reader::ReadZarr3(const Text& document) {
     UNSHARD_RETURN_IF_ERROR(AddZarr3("", document));
     return true;
   }
-  if (auto group = ParseZarrMetadata(document.text); !group) {
+  if (auto group = ParseZarrMetadata(document.json); !group) {
     return At("zarr.json", std::move(group).error());
   }
   if (const JsonValue* attributes = document.json.Find("attributes")) {

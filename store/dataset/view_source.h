@@ -10,7 +10,7 @@
 
 #include "codec/precomputed/info.h"
 #include "codec/pyramid/pyramid.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "store/dataset/directory_documents.h"
 #include "store/object/object_store.h"
 #include "store/source/catalog_store.h"

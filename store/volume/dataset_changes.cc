@@ -106,10 +106,10 @@ Status DatasetChanges::RemoveOutside(const std::string& directory, const std::st
                                      const std::string& wanted) {
   UNSHARD_ASSIGN_OR_RETURN(const ZarrNode before, ParseZarrMetadata(stored));
   UNSHARD_ASSIGN_OR_RETURN(const ZarrNode after, ParseZarrMetadata(wanted));
-  if (!before.sharded || !after.sharded || before.shape.size() != after.shape.size()) return {};
+  if (!before.sharded || !after.sharded || before.array.rank() != after.array.rank()) return {};
   bool smaller = false;
-  for (std::size_t d = 0; d < before.shape.size(); ++d) {
-    smaller = smaller || after.shape[d] < before.shape[d];
+  for (std::size_t d = 0; d < before.array.rank(); ++d) {
+    smaller = smaller || after.array.shape[d] < before.array.shape[d];
   }
   if (!smaller) return {};
   for (const auto& tree : TreesOf(directory)) {

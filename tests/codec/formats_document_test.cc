@@ -30,7 +30,7 @@
 #include "codec/voxel/png.h"
 #include "codec/voxel/volume_codec.h"
 #include "codec/zarr2/array.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/codecs.h"
 #include "tests/support/folders.h"
 #include "tests/support/index_walking.h"

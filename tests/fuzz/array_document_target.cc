@@ -7,7 +7,7 @@
 #include "codec/n5/dataset.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr2/array.h"
-#include "codec/zarr3/array.h"
+#include "codec/zarr3/document.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/support/chunk_paths.h"
 

@@ -7,8 +7,8 @@
 #include "codec/json/parser.h"
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/merge.h"
+#include "codec/zarr3/document.h"
 #include "codec/zarr3/merge.h"
-#include "codec/zarr3/metadata.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

@@ -1,6 +1,6 @@
 // Arbitrary bytes as a zarr.json: what is accepted is unsharded once it is shown, and stays as it
 // is when it is read again.
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 
 #include "tests/fuzz/fuzz_targets.h"
 

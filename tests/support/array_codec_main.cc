@@ -21,7 +21,7 @@
 #include "codec/json/writer.h"
 #include "codec/n5/dataset.h"
 #include "codec/zarr2/array.h"
-#include "codec/zarr3/array.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/chunk_paths.h"
 
 namespace unshard {

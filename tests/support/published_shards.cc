@@ -4,7 +4,7 @@
 
 #include "codec/core/checksum.h"
 #include "codec/precomputed/shard.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"
 

@@ -10,7 +10,7 @@
 
 #include "codec/precomputed/info.h"
 #include "codec/shard/chunk_locator.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/shard_writer.h"
 
 namespace unshard {

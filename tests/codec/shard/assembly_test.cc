@@ -13,7 +13,7 @@
 
 #include "codec/chain/codec_spec.h"
 #include "codec/core/crc32c.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/codecs.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"

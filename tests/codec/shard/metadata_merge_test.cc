@@ -12,8 +12,8 @@
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/merge.h"
 #include "codec/types/fill_value.h"
+#include "codec/zarr3/document.h"
 #include "codec/zarr3/merge.h"
-#include "codec/zarr3/metadata.h"
 
 namespace unshard {
 namespace {

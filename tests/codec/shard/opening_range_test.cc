@@ -4,7 +4,7 @@
 #include <string>
 
 #include "codec/precomputed/shard.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 
 namespace unshard {
 namespace {

@@ -10,7 +10,7 @@
 #include "codec/codecs/gzip.h"
 #include "codec/core/crc32c.h"
 #include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/folders.h"
 
 namespace unshard {

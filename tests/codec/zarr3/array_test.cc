@@ -1,4 +1,4 @@
-#include "codec/zarr3/array.h"
+#include "codec/zarr3/document.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/schema/array_schema.h"
-#include "codec/zarr3/metadata.h"
 #include "tests/support/broken_documents.h"
 
 namespace unshard {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 
 namespace unshard {
 namespace {

@@ -15,8 +15,7 @@
 #include "codec/json/writer.h"
 #include "codec/pyramid/axis_map.h"
 #include "codec/types/fill_value.h"
-#include "codec/zarr3/array.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "tests/support/codecs.h"
 #include "tests/support/full_run.h"
 

@@ -7,7 +7,7 @@
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 
 namespace unshard {
 namespace {

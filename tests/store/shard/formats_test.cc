@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codec/precomputed/shard.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "store/local/file_store.h"
 #include "store/local/inotify_watcher.h"
 #include "store/shard/set.h"

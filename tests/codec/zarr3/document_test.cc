@@ -1,4 +1,4 @@
-#include "codec/zarr3/metadata.h"
+#include "codec/zarr3/document.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 
@@ -66,9 +66,9 @@ TEST(ZarrMetadataTest, ShowsTheUnshardedEquivalent) {
   const ZarrNode node = Parse(sharded);
   EXPECT_EQ(node.unsharded_text, WriteJson(expected));
   EXPECT_EQ(node.type, ZarrNode::Type::kArray);
-  EXPECT_EQ(node.data_type, "int16");
-  EXPECT_EQ(node.shape, (Shape{16, 20}));
-  EXPECT_EQ(node.chunk_shape, (Shape{4, 5}));
+  EXPECT_EQ(node.array.type_name, "int16");
+  EXPECT_EQ(node.array.shape, (Shape{16, 20}));
+  EXPECT_EQ(node.array.chunk_shape, (Shape{4, 5}));
   EXPECT_EQ(node.codecs, "bytes, gzip");
   ASSERT_TRUE(node.sharded);
   EXPECT_EQ(node.sharded->grid.grid_shape(), (Shape{4, 4}));
@@ -126,7 +126,7 @@ TEST(ZarrMetadataTest, FlattensNestedShardingAndKeepsInnerCodecsAsTheyAre) {
   const std::string inner = "[" + Sharding("[2, 5]", "[" + kBytes + "," + unknown + "]") + "]";
   const ZarrNode node = Parse(Array("[" + Sharding("[4, 5]", inner) + R"(, "crc32c"])"));
   ExpectShown(node, "codecs", "[" + kBytes + "," + unknown + "]");
-  EXPECT_EQ(node.chunk_shape, (Shape{2, 5}));
+  EXPECT_EQ(node.array.chunk_shape, (Shape{2, 5}));
   ASSERT_TRUE(node.sharded);
   EXPECT_EQ(node.sharded->format->page_count(), 4u);
 }
@@ -135,7 +135,7 @@ TEST(ZarrMetadataTest, ReadsTheInnerShapeInTransposedDimensions) {
   const std::string transpose = R"({"name": "transpose", "configuration": {"order": [1, 0]}})";
   const ZarrNode node =
       Parse(Array("[" + transpose + "," + Sharding("[5, 4]", "[" + kBytes + "]") + "]"));
-  EXPECT_EQ(node.chunk_shape, (Shape{4, 5}));
+  EXPECT_EQ(node.array.chunk_shape, (Shape{4, 5}));
   ExpectShown(node, "codecs", "[" + transpose + "," + kBytes + "]");
 }
 

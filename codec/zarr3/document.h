@@ -1,5 +1,5 @@
-// Zarr v3 metadata documents: the shard layout of arrays, and the unsharded form of documents.
-// codec/FORMATS.md, "Zarr v3".
+// Zarr v3 metadata documents: the arrays that they describe, with their shards, and their unsharded
+// form; and the documents of arrays. codec/FORMATS.md, "Zarr v3". Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/array/array_metadata.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/json/json.h"
@@ -34,15 +35,18 @@ struct ZarrShardedArray {
 struct ZarrNode {
   enum class Type { kArray, kGroup };
   Type type = Type::kGroup;
+  // Where the node is one; of a group, `voxels` fails. In it chunk_shape, codec_json and codec are
+  // those of inner chunks, `sharding` is the whole codec chain, and the attribute `dimension_units`
+  // has become `units`. Where the grid is not regular, chunk_shape is empty.
+  ArrayMetadata array;
+  std::string codecs;                       // of `array`, for users: "transpose, bytes, zstd"
   std::optional<ZarrShardedArray> sharded;  // arrays only; nothing: the array passes through
+  // JSON: arrays of which it means the same store their chunks in the same way.
+  std::string layout;
   // The document of the unsharded equivalent, in which short-hand names are spelled out, because
-  // current readers refuse them. The source text where nothing changes.
+  // current readers refuse them. The source text where nothing changes. Empty where a tree was
+  // parsed.
   std::string unsharded_text;
-  // For `unshard info`; empty where the node is a group.
-  std::string data_type;
-  std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> chunk_shape;  // of the unsharded array
-  std::string codecs;                      // "transpose, bytes, zstd"
   // Copies in the consolidated metadata of a group that could not be rewritten, and are unchanged:
   // "path: why".
   std::vector<std::string> warnings;
@@ -52,7 +56,22 @@ struct ZarrNode {
 // damaged metadata, and with kNotSupported, naming the codec or grid, on legal metadata without
 // support: a codec in index_codecs that is unknown or changes size, an unknown outer codec of a
 // shard, a sharded array whose grid is not regular, inner chunk shapes that do not divide the
-// shard's.
+// shard's. What only voxels need fails ArrayMetadata::voxels: fill value, other data types, grids
+// and codecs, attributes.
 Result<ZarrNode> ParseZarrMetadata(std::string_view text);
+// The same of a tree, in which copies of other nodes are not looked at.
+Result<ZarrNode> ParseZarrMetadata(const JsonValue& document);
+// The unsharded equivalent of the document of an array. Groups are left as they are.
+Result<JsonValue> UnshardedDocument(JsonValue document);
+
+// The array of a `zarr.json`, for voxels. Fails as ParseZarrMetadata and ArrayMetadata::voxels do.
+Result<ArrayMetadata> ParseZarr3Array(std::string_view text);
+Result<ArrayMetadata> ParseZarr3Array(const JsonValue& document);
+
+// The document of `array`, of any dialect: `sharding` is in `codecs` where it is not null, else
+// codec_json. Where shard_shape is set and `sharding` is null, the chain gets a sharding_indexed
+// with an index of little-endian numbers and crc32c at the end, as TensorStore writes it. Fails
+// with kInvalidArgument where `array` has an origin, which Zarr cannot express.
+Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array);
 
 }  // namespace unshard
