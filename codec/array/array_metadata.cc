@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "codec/core/lower_case.h"
 #include "codec/core/text.h"
 
 namespace unshard {
@@ -25,6 +26,33 @@ constexpr std::array<LengthUnit, 33> kLengthUnits = {{
     {"inch", 2.54e7},    {"in", 2.54e7},      {"foot", 3.048e8},   {"ft", 3.048e8},
     {"yard", 9.144e8},
 }};
+
+std::string EncodingOf(const ArrayMetadata& array) {
+  switch (array.dialect) {
+    case ArrayDialect::kPrecomputed:
+      return LowerCase(TextOf(array.codec_json, "encoding"));
+    case ArrayDialect::kN5:
+      return TextOf(array.codec_json, "type");
+    case ArrayDialect::kZarr2: {
+      const JsonValue* const compressor = array.codec_json.Find("compressor");
+      return compressor != nullptr ? TextOf(*compressor, "id") : "";
+    }
+    case ArrayDialect::kZarr3:
+      break;
+  }
+  std::string names;
+  for (const JsonValue& codec : array.codec_json.items()) {
+    names += (names.empty() ? "" : ", ") + TextOf(codec, "name");
+  }
+  return names;
+}
+
+// Precomputed volumes do not list channels with x, y and z.
+std::vector<std::uint64_t> Listed(const ArrayMetadata& array, std::vector<std::uint64_t> extents) {
+  if (ListsFastestAxisFirst(array.dialect)) std::reverse(extents.begin(), extents.end());
+  if (array.dialect == ArrayDialect::kPrecomputed && !extents.empty()) extents.pop_back();
+  return extents;
+}
 
 }  // namespace
 
@@ -71,6 +99,11 @@ std::optional<double> Nanometres(const DimensionUnit& unit) {
   return unit.multiplier * known->nanometres;
 }
 
+Result<ArrayMetadata> ForVoxels(Result<ArrayMetadata> array) {
+  if (array) UNSHARD_RETURN_IF_ERROR(array->voxels);
+  return array;
+}
+
 Result<ChunkGrid> GridOf(const ArrayMetadata& array) {
   return ChunkGrid::Make(array.shape, array.chunk_shape, array.origin);
 }
@@ -100,6 +133,12 @@ bool HasAllNames(const ArrayMetadata& array) {
 
 ByteVector FillValueOf(const ArrayMetadata& array) {
   return array.fill_value.value_or(ByteVector(array.data_type.size, 0));
+}
+
+ArrayDescription Describe(const ArrayMetadata& array) {
+  const bool lower = array.dialect == ArrayDialect::kPrecomputed;
+  return {lower ? LowerCase(array.type_name) : array.type_name, EncodingOf(array),
+          Listed(array, array.shape), Listed(array, array.chunk_shape)};
 }
 
 }  // namespace unshard

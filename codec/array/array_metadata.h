@@ -61,21 +61,26 @@ struct ArrayMetadata {
   std::vector<std::optional<std::string>> axis_names;  // empty: the document has none
   std::vector<std::optional<DimensionUnit>> units;     // empty: the document has none
   std::optional<ByteVector> fill_value;                // one item; nothing: not defined
-  ChunkCodecPtr codec;                                 // of inner chunks; null: `voxels` fails
-  ChunkKeyEncoding key_encoding;                       // Zarr only
+  JsonValue fill_json;  // `fill_value` as the document of a Zarr array has it; null: absent
+  ChunkCodecPtr codec;  // of inner chunks; null: `voxels` fails
+  ChunkKeyEncoding key_encoding;  // Zarr only
 
   // Members of the documents of this dialect alone. Null, or without members: absent.
   //
   // Zarr v3: `codecs`, of inner chunks; Zarr v2: {compressor, filters, order, dtype}; N5:
   // `compression`; precomputed: {encoding, compressed_segmentation_block_size, jpeg_quality, …}.
   JsonValue codec_json;
-  // Zarr v3: the `codecs` of a sharded array, with sharding_indexed; precomputed: `sharding`.
+  // Zarr v3: the `codecs` of a sharded array, with sharding_indexed; precomputed: `sharding`; N5:
+  // the `codecs` of its library 4.x, which are not supported.
   JsonValue sharding;
   // The attributes of the user: without those that are parsed into other members of this struct.
   JsonValue attributes = JsonValue::Object();
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
 };
+
+// The array, or why its chunks cannot become voxels.
+Result<ArrayMetadata> ForVoxels(Result<ArrayMetadata> array);
 
 // The grid of inner chunks, with the array's origin. Fails as ChunkGrid::Make does.
 Result<ChunkGrid> GridOf(const ArrayMetadata& array);
@@ -97,5 +102,16 @@ bool HasAllNames(const ArrayMetadata& array);
 
 // The fill value, one item; zeros where the array has none.
 ByteVector FillValueOf(const ArrayMetadata& array);
+
+// The properties of an array for `unshard info`, in the axis order of its document; empty where the
+// metadata lack them.
+struct ArrayDescription {
+  std::string data_type;
+  std::string encoding;  // "raw", "bytes, zstd", the name of the compressor
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> chunk_shape;
+};
+
+ArrayDescription Describe(const ArrayMetadata& array);
 
 }  // namespace unshard

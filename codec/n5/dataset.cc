@@ -9,7 +9,6 @@
 #include "codec/array/document.h"
 #include "codec/codecs/n5_block.h"
 #include "codec/json/number.h"
-#include "codec/json/parser.h"
 
 namespace unshard {
 namespace {
@@ -47,16 +46,19 @@ class DatasetParser {
     }
     array_.chunk_shape = Reversed(std::move(array_.chunk_shape));
     if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), block_size.path());
-    UNSHARD_RETURN_IF_ERROR(TakeDataType());
-    UNSHARD_RETURN_IF_ERROR(TakeCompression());
-    UNSHARD_RETURN_IF_ERROR(TakeAxes());
+    array_.type_name = TextOf(document_.value(), "dataType");
+    TakeCompression();
+    if (const JsonValue* codecs = document_.value().Find("codecs")) array_.sharding = *codecs;
+    array_.voxels = TakeVoxels();
     array_.attributes = document_.value();
     for (const char* key : kOwnMembers) array_.attributes.Erase(key);
     return std::move(array_);
   }
 
  private:
-  Status TakeDataType() {
+  // What only voxels need.
+  Status TakeVoxels() {
+    const Status axes = TakeAxes();
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, document_.Member("dataType"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, cursor.String());
     const auto type = FindDataType(DataTypeDialect::kN5, name);
@@ -65,33 +67,32 @@ class DatasetParser {
                                                 "\"; expected integers or floats");
     }
     array_.data_type = *type;
-    return {};
-  }
-
-  Status TakeCompression() {
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, document_.OptionalMember("codecs"));
     if (!codecs.empty()) {
       return Fail(
           ErrorCode::kNotSupported,
           codecs.front().path() + ": block codecs are not supported; expected `compression`");
     }
-    UNSHARD_ASSIGN_OR_RETURN(const auto old_type, document_.OptionalMember("compressionType"));
-    UNSHARD_ASSIGN_OR_RETURN(const auto compression, document_.OptionalMember("compression"));
-    std::string path = "compression";
-    if (compression.empty() && !old_type.empty()) {
-      UNSHARD_ASSIGN_OR_RETURN(std::string name, old_type.front().String());
-      array_.codec_json = JsonValue::Object({{"type", JsonValue::String(std::move(name))}});
-      path = old_type.front().path();
-    } else {
-      UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, document_.Member("compression"));
-      array_.codec_json = member.value();
-      path = member.path();
+    if (array_.codec_json.is_null()) {
+      UNSHARD_RETURN_IF_ERROR(document_.Member("compression"));
     }
-    const JsonCursor cursor(array_.codec_json, path);
-    UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, N5ChainSpec(cursor, array_.chunk_shape));
-    UNSHARD_ASSIGN_OR_RETURN(array_.codec,
-                             CodecChain::Bind(chain, path, {array_.data_type, array_.rank()}));
-    return {};
+    const JsonCursor compression(array_.codec_json, compression_path_);
+    UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, N5ChainSpec(compression, array_.chunk_shape));
+    UNSHARD_ASSIGN_OR_RETURN(array_.codec, CodecChain::Bind(chain, compression_path_,
+                                                            {array_.data_type, array_.rank()}));
+    return axes;
+  }
+
+  // The first version had one name for the compression.
+  void TakeCompression() {
+    const JsonValue* const compression = document_.value().Find("compression");
+    const JsonValue* const old_type = document_.value().Find("compressionType");
+    if (compression != nullptr && !compression->is_null()) {
+      array_.codec_json = *compression;
+    } else if (old_type != nullptr && !old_type->is_null()) {
+      array_.codec_json = JsonValue::Object({{"type", *old_type}});
+      compression_path_ = "compressionType";
+    }
   }
 
   Status TakeAxes() {
@@ -123,6 +124,7 @@ class DatasetParser {
   }
 
   const JsonCursor document_;
+  std::string compression_path_ = "compression";
   ArrayMetadata array_;
 };
 
@@ -153,13 +155,8 @@ JsonValue NamesJson(const ArrayMetadata& array) {
 
 }  // namespace
 
-Result<ArrayMetadata> ParseN5Dataset(std::string_view text) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
-  return ParseN5Dataset(JsonCursor(document, ""));
-}
-
-Result<ArrayMetadata> ParseN5Dataset(const JsonCursor& document) {
-  return DatasetParser(document).Parse();
+Result<ArrayMetadata> ParseN5Dataset(const JsonValue& document) {
+  return DatasetParser(JsonCursor(document, "")).Parse();
 }
 
 Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array) {

@@ -2,10 +2,7 @@
 // "Chunks of Zarr and N5 arrays". Pure functions; thread-safe.
 #pragma once
 
-#include <string_view>
-
 #include "codec/array/array_metadata.h"
-#include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
 namespace unshard {
@@ -13,11 +10,10 @@ namespace unshard {
 // Parses the `attributes.json` of a dataset. Axes are reversed: slowest first. `axes` become
 // axis_names, `resolution` and `units` become units; members that ArrayMetadata has no place for
 // are `attributes`. `compressionType`, of the first version of N5, is accepted. Fails with
-// kDataLoss, naming the path and what was expected, on damaged metadata, and with kNotSupported,
-// naming the member and its value, where blocks cannot become voxels: strings, objects, `codecs`,
-// unknown compressions.
-Result<ArrayMetadata> ParseN5Dataset(std::string_view text);
-Result<ArrayMetadata> ParseN5Dataset(const JsonCursor& document);
+// kDataLoss, naming the path and what was expected, where dimensions or blocks are damaged. Any
+// other damage fails ArrayMetadata::voxels, and so do strings, objects, `codecs` and unknown
+// compressions, with kNotSupported, naming the member and its value.
+Result<ArrayMetadata> ParseN5Dataset(const JsonValue& document);
 
 // The document of `array`, of any dialect, with its codec_json as `compression`. Fails with
 // kNotSupported where N5 has no such data type, and with kInvalidArgument where the array has an

@@ -222,11 +222,6 @@ class InfoParser {
     info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
   }
 
-  [[nodiscard]] ArrayDescription Describe(const ArrayMetadata& array) const {
-    return {data_type_, LowerCase(TextOf(array.codec_json, "encoding")), ToXyz(array.shape),
-            ToXyz(array.chunk_shape)};
-  }
-
   // A directory with a dataset of its own. A URL is ignored.
   void ReferToDataset(const char* member) {
     const std::string key = TextOf(document_, member);

@@ -18,14 +18,6 @@
 
 namespace unshard {
 
-// The properties of an array for `unshard info`; empty where the metadata lack them.
-struct ArrayDescription {
-  std::string data_type;
-  std::string encoding;
-  std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> chunk_shape;
-};
-
 // A scale of a volume as an array with the axes channel, z, y, x, whose units are nm. Of several
 // chunk sizes of an unsharded scale the first is taken. codec_json has the members of the scale
 // that say how its chunks are encoded.

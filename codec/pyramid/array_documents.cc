@@ -2,7 +2,9 @@
 
 #include <utility>
 
-#include "codec/json/writer.h"
+#include "codec/chain/codec_chain.h"
+#include "codec/chain/codec_spec.h"
+#include "codec/codecs/n5_block.h"
 #include "codec/n5/dataset.h"
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/scale.h"
@@ -21,20 +23,26 @@ Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info) {
   return arrays;
 }
 
-Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
-                                const JsonValue& attributes) {
+Result<ArrayMetadata> ParseArray(ArrayDialect dialect, const JsonValue& document,
+                                 const JsonValue& attributes) {
   switch (dialect) {
-    case ArrayDialect::kZarr3:
-      return ParseZarr3Array(document);
+    case ArrayDialect::kZarr3: {
+      UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrNode(document));
+      return std::move(node.array);
+    }
     case ArrayDialect::kN5:
-      return ParseN5Dataset(JsonCursor(document, ""));
+      return ParseN5Dataset(document);
     case ArrayDialect::kZarr2:
-      return ParseZarr2Array(WriteJson(document, 0),
-                             attributes.is_null() ? std::string() : WriteJson(attributes, 0));
+      return ParseZarr2Array(document, attributes);
     case ArrayDialect::kPrecomputed:
       break;
   }
   return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
+}
+
+Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
+                                const JsonValue& attributes) {
+  return ForVoxels(ParseArray(dialect, document, attributes));
 }
 
 Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
@@ -60,18 +68,24 @@ Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
   return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
 }
 
-Result<ArrayMetadata> WithCodec(ArrayMetadata array) {
-  if (array.dialect == ArrayDialect::kPrecomputed) {
-    UNSHARD_ASSIGN_OR_RETURN(
-        array.codec, MakePrecomputedChunkCodec(JsonCursor(array.codec_json, ""), array.data_type,
-                                               array.shape.front()));
-    return array;
+Result<ChunkCodecPtr> CodecOf(const ArrayMetadata& array) {
+  switch (array.dialect) {
+    case ArrayDialect::kPrecomputed:
+      return MakePrecomputedChunkCodec(JsonCursor(array.codec_json, ""), array.data_type,
+                                       array.shape.front());
+    case ArrayDialect::kZarr3: {
+      const JsonCursor codecs(array.codec_json, "codecs");
+      UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, array.rank()));
+      return CodecChain::Bind(chain, "codecs", {array.data_type, array.rank()});
+    }
+    case ArrayDialect::kZarr2:
+      return MakeZarr2ChunkCodec(JsonCursor(array.codec_json, ""), array.rank());
+    case ArrayDialect::kN5:
+      break;
   }
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayDocuments documents, DocumentsOf(array));
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayMetadata read,
-                           ReadArray(array.dialect, documents.array, documents.attributes));
-  array.codec = read.codec;
-  return array;
+  const JsonCursor compression(array.codec_json, "compression");
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, N5ChainSpec(compression, array.chunk_shape));
+  return CodecChain::Bind(chain, "compression", {array.data_type, array.rank()});
 }
 
 }  // namespace unshard

@@ -14,6 +14,9 @@ namespace unshard {
 Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info);
 // The array of a zarr.json, .zarray or attributes.json; `attributes`: the .zattrs beside a .zarray,
 // else null. Requires: another dialect than precomputed.
+// ParseArray does not fail where only ArrayMetadata::voxels does.
+Result<ArrayMetadata> ParseArray(ArrayDialect dialect, const JsonValue& document,
+                                 const JsonValue& attributes);
 Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
                                 const JsonValue& attributes);
 
@@ -24,7 +27,7 @@ struct ArrayDocuments {
 };
 Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array);
 
-// The array with the codec that its members describe; `array` may have none. Fails as these do.
-Result<ArrayMetadata> WithCodec(ArrayMetadata array);
+// The codec that the codec_json of an array describes. Fails as these do.
+Result<ChunkCodecPtr> CodecOf(const ArrayMetadata& array);
 
 }  // namespace unshard

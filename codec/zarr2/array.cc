@@ -9,7 +9,6 @@
 #include "codec/chain/codec_spec.h"
 #include "codec/chain/definition.h"
 #include "codec/chain/transpose.h"
-#include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
@@ -101,21 +100,28 @@ class ArrayParser {
       return chunks.Expected(std::to_string(array_.rank()) + " extents, as many as `shape`");
     }
     if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), chunks.path());
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, document_.Member("dtype"));
-    UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
-    array_.data_type = type.type;
-    UNSHARD_RETURN_IF_ERROR(TakeFillValue());
-    UNSHARD_RETURN_IF_ERROR(TakeSeparator());
+    array_.type_name = TextOf(document_.value(), "dtype");
     array_.codec_json = JsonValue::Object();
     for (const char* key : kCodecMembers) {
       const JsonValue* const member = document_.value().Find(key);
       if (member != nullptr) array_.codec_json.Set(key, *member);
     }
-    UNSHARD_ASSIGN_OR_RETURN(array_.codec, MakeZarr2ChunkCodec(document_, array_.rank()));
+    if (const JsonValue* fill = document_.value().Find("fill_value")) array_.fill_json = *fill;
+    array_.voxels = TakeVoxels();
     return std::move(array_);
   }
 
  private:
+  Status TakeVoxels() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, document_.Member("dtype"));
+    UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
+    array_.data_type = type.type;
+    UNSHARD_RETURN_IF_ERROR(TakeFillValue());
+    UNSHARD_RETURN_IF_ERROR(TakeSeparator());
+    UNSHARD_ASSIGN_OR_RETURN(array_.codec, MakeZarr2ChunkCodec(document_, array_.rank()));
+    return {};
+  }
+
   Status TakeFillValue() {
     UNSHARD_ASSIGN_OR_RETURN(const auto fill, document_.OptionalMember("fill_value"));
     if (fill.empty()) return {};
@@ -140,10 +146,10 @@ class ArrayParser {
   ArrayMetadata array_;
 };
 
-Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
-  UNSHARD_ASSIGN_OR_RETURN(array.attributes, ParseJson(zattrs));
-  const JsonCursor document(array.attributes, "");
+Status TakeAttributes(const JsonValue& zattrs, ArrayMetadata& array) {
+  const JsonCursor document(zattrs, "");
   UNSHARD_RETURN_IF_ERROR(document.ExpectObject());
+  array.attributes = zattrs;
   UNSHARD_ASSIGN_OR_RETURN(const auto names, document.OptionalMember(kAxisNames));
   if (names.empty()) return {};
   // A convention of xarray. A value of another form is an ordinary attribute.
@@ -173,13 +179,11 @@ Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t
   return CodecChain::Bind(std::move(parser).Finish(), "", {type.type, rank, type.big_endian});
 }
 
-Result<ArrayMetadata> ParseZarr2Array(std::string_view zarray, std::string_view zattrs) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(zarray));
-  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ArrayParser(JsonCursor(document, "")).Parse());
-  if (zattrs.empty()) return array;
-  if (auto taken = TakeAttributes(zattrs, array); !taken) {
-    return Forward(std::move(taken).error(), ".zattrs");
-  }
+Result<ArrayMetadata> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs) {
+  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ArrayParser(JsonCursor(zarray, "")).Parse());
+  if (zattrs.is_null()) return array;
+  auto taken = TakeAttributes(zattrs, array);
+  if (array.voxels && !taken) array.voxels = Forward(std::move(taken).error(), ".zattrs");
   return array;
 }
 

@@ -2,23 +2,22 @@
 // codec/FORMATS.md, "Chunks of Zarr and N5 arrays". Pure functions; thread-safe.
 #pragma once
 
-#include <string_view>
-
 #include "codec/array/array_metadata.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
 namespace unshard {
 
-// Parses a `.zarray`, and the `.zattrs` beside it; an empty `zattrs`: there is none.
+// Parses a `.zarray`, and the `.zattrs` beside it; null: there is none.
 // `_ARRAY_DIMENSIONS` becomes axis_names. Fails with kDataLoss, naming the path and what was
-// expected, on damaged metadata, and with kNotSupported, naming the member and its value, where
-// chunks cannot become voxels: structured data types, texts, objects, unknown compressors.
-Result<ArrayMetadata> ParseZarr2Array(std::string_view zarray, std::string_view zattrs = {});
+// expected, where shape or chunks are damaged. Any other damage fails ArrayMetadata::voxels, and so
+// do structured data types, texts, objects and unknown compressors, with kNotSupported, naming the
+// member and its value.
+Result<ArrayMetadata> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs);
 
 // The codec of {dtype, order, compressor, filters}, members of a `.zarray` for arrays of `rank`
 // dimensions. Absent members: "C" for order, null for compressor and filters. Fails as
-// ParseZarr2Array does.
+// ArrayMetadata::voxels does.
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank);
 
 struct Zarr2Documents {

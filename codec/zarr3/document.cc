@@ -52,7 +52,7 @@ class ArrayReader {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, source_.Member("shape"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, shape.UnsignedItems(0, kMaxExtent));
     array_.origin.assign(array_.rank(), 0);
-    UNSHARD_RETURN_IF_ERROR(RefuseTransformers());
+    node_.presentable = RefuseTransformers();
     UNSHARD_RETURN_IF_ERROR(TakeDataType());
     UNSHARD_RETURN_IF_ERROR(TakeGrid());
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor encoding, source_.Member("chunk_key_encoding"));
@@ -62,11 +62,16 @@ class ArrayReader {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, source_.Member("codecs"));
     UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, array_.rank()));
     if (FindSharding(chain)) {
-      UNSHARD_ASSIGN_OR_RETURN(chain, Unshard(chain, keys, codecs.path()));
+      array_.sharding = ChainJson(chain);
+      array_.shard_shape = array_.chunk_shape;
+      auto inner = Unshard(chain, keys, codecs.path());
+      if (!inner && inner.error().code != ErrorCode::kNotSupported)
+        return Forward(inner.error(), "");
+      if (!inner && node_.presentable) node_.presentable = Forward(inner.error(), "");
+      chain = std::move(inner).value_or(ChainSpec());
     }
     array_.codec_json = ChainJson(chain);
     array_.voxels = TakeVoxels(chain, keys, codecs.path());
-    node_.codecs = DescribeCodecs(chain);
     node_.layout = LayoutOf(source_.value());
     return std::move(node_);
   }
@@ -117,6 +122,8 @@ class ArrayReader {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, source_.Member("data_type"));
     UNSHARD_ASSIGN_OR_RETURN(data_type_, NormaliseExtension(cursor));
     array_.type_name = TextOf(data_type_, "name");
+    const auto fill = source_.Member("fill_value");
+    if (fill) array_.fill_json = fill->value();
     const auto type = FindDataType(DataTypeDialect::kZarr, array_.type_name);
     if (!type) {
       fill_ = NotSupported(cursor.path(), array_.type_name,
@@ -124,7 +131,6 @@ class ArrayReader {
       return {};
     }
     array_.data_type = *type;
-    const auto fill = source_.Member("fill_value");
     fill_ = fill ? ParseFillValue(*fill, *type) : tl::unexpected<Error>(fill.error());
     return {};
   }
@@ -175,8 +181,7 @@ class ArrayReader {
     if (fill_) fill = FillItem{array_.data_type, *fill_};
     UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding,
                              ResolveSharding(chain, array_.chunk_shape, fill));
-    array_.sharding = ChainJson(chain);
-    array_.shard_shape = std::exchange(array_.chunk_shape, sharding.chunk_shape);
+    array_.chunk_shape = sharding.chunk_shape;
     ZarrShardedArray sharded;
     auto grid = GridOf(array_);
     if (!grid) return Forward(std::move(grid).error(), path);
@@ -197,16 +202,18 @@ class ArrayReader {
   // What only voxels need.
   Status TakeVoxels(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
                     const std::string& path) {
-    UNSHARD_RETURN_IF_ERROR(fill_);
-    array_.fill_value = *fill_;
+    const Status axes = TakeAxes();
     if (!is_regular()) {
       return NotSupported(MemberPath(source_.path(), "chunk_grid"), TextOf(grid_, "name"),
                           "expected \"regular\"");
     }
+    UNSHARD_RETURN_IF_ERROR(node_.presentable);
+    UNSHARD_RETURN_IF_ERROR(fill_);
+    array_.fill_value = *fill_;
     UNSHARD_RETURN_IF_ERROR(keys);
     UNSHARD_ASSIGN_OR_RETURN(array_.codec,
                              CodecChain::Bind(chain, path, {array_.data_type, array_.rank()}));
-    return TakeAxes();
+    return axes;
   }
 
   Status TakeAxes() {
@@ -294,6 +301,7 @@ Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path) {
   }
   ArrayReader reader(document, path);
   UNSHARD_ASSIGN_OR_RETURN(rewritten.node, reader.Read());
+  UNSHARD_RETURN_IF_ERROR(rewritten.node.presentable);
   rewritten.changed = reader.Edit(rewritten.node.array, document);
   return rewritten;
 }
@@ -314,6 +322,12 @@ Result<ZarrNode> ParseZarrMetadata(std::string_view text) {
 }
 
 Result<ZarrNode> ParseZarrMetadata(const JsonValue& document) {
+  UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrNode(document));
+  UNSHARD_RETURN_IF_ERROR(node.presentable);
+  return node;
+}
+
+Result<ZarrNode> ParseZarrNode(const JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(const auto type, TypeOf(JsonCursor(document, "")));
   if (type == ZarrNode::Type::kGroup) return GroupNode(document);
   return ArrayReader(document, "").Read();
@@ -323,17 +337,6 @@ Result<JsonValue> UnshardedDocument(JsonValue document) {
   UNSHARD_ASSIGN_OR_RETURN(const auto type, TypeOf(JsonCursor(document, "")));
   if (type == ZarrNode::Type::kArray) UNSHARD_RETURN_IF_ERROR(RewriteNode(document, ""));
   return document;
-}
-
-Result<ArrayMetadata> ParseZarr3Array(std::string_view text) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
-  return ParseZarr3Array(document);
-}
-
-Result<ArrayMetadata> ParseZarr3Array(const JsonValue& document) {
-  UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(document));
-  UNSHARD_RETURN_IF_ERROR(node.array.voxels);
-  return std::move(node.array);
 }
 
 Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array) {

@@ -39,8 +39,12 @@ struct ZarrNode {
   // those of inner chunks, `sharding` is the whole codec chain, and the attribute `dimension_units`
   // has become `units`. Where the grid is not regular, chunk_shape is empty.
   ArrayMetadata array;
-  std::string codecs;                       // of `array`, for users: "transpose, bytes, zstd"
   std::optional<ZarrShardedArray> sharded;  // arrays only; nothing: the array passes through
+  // Fails with kNotSupported where chunks cannot be presented as they are stored, and then `voxels`
+  // does: names the codec in index_codecs that is unknown or changes size, the unknown outer codec
+  // of a shard, the grid of a sharded array that is not regular, inner chunk shapes that do not
+  // divide the shard's.
+  Status presentable;
   // JSON: arrays of which it means the same store their chunks in the same way.
   std::string layout;
   // The document of the unsharded equivalent, in which short-hand names are spelled out, because
@@ -53,20 +57,15 @@ struct ZarrNode {
 };
 
 // Parses a `zarr.json`. Fails with kDataLoss, naming the JSON path and what was expected, on
-// damaged metadata, and with kNotSupported, naming the codec or grid, on legal metadata without
-// support: a codec in index_codecs that is unknown or changes size, an unknown outer codec of a
-// shard, a sharded array whose grid is not regular, inner chunk shapes that do not divide the
-// shard's. What only voxels need fails ArrayMetadata::voxels: fill value, other data types, grids
-// and codecs, attributes.
+// damaged metadata, and as ZarrNode::presentable does. What only voxels need fails
+// ArrayMetadata::voxels: fill value, other data types, grids and codecs, attributes.
 Result<ZarrNode> ParseZarrMetadata(std::string_view text);
 // The same of a tree, in which copies of other nodes are not looked at.
 Result<ZarrNode> ParseZarrMetadata(const JsonValue& document);
+// The same also where it is not presentable.
+Result<ZarrNode> ParseZarrNode(const JsonValue& document);
 // The unsharded equivalent of the document of an array. Groups are left as they are.
 Result<JsonValue> UnshardedDocument(JsonValue document);
-
-// The array of a `zarr.json`, for voxels. Fails as ParseZarrMetadata and ArrayMetadata::voxels do.
-Result<ArrayMetadata> ParseZarr3Array(std::string_view text);
-Result<ArrayMetadata> ParseZarr3Array(const JsonValue& document);
 
 // The document of `array`, of any dialect: `sharding` is in `codecs` where it is not null, else
 // codec_json. Where shard_shape is set and `sharding` is null, the chain gets a sharding_indexed

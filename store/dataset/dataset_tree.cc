@@ -342,10 +342,11 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   FoundDataset found;
   found.path = path;
   found.format = node.type == ZarrNode::Type::kGroup ? "zarr v3 group" : "zarr v3 array";
-  found.data_type = node.array.type_name;
-  found.encoding = node.codecs;
-  found.shape = node.array.shape;
-  found.chunk_shape = node.array.chunk_shape;
+  const ArrayDescription array = Describe(node.array);
+  found.data_type = array.data_type;
+  found.encoding = array.encoding;
+  found.shape = array.shape;
+  found.chunk_shape = array.chunk_shape;
   if (node.type == ZarrNode::Type::kArray) {
     here.opaque = true;
     found.description = found.data_type + " " + ShapeText(found.shape) + ", chunks " +

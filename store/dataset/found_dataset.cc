@@ -40,29 +40,6 @@ FoundDataset FoundArray(const std::string& path, const std::string& format,
   return found;
 }
 
-ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape,
-                                    const char* chunk_shape, const char* data_type,
-                                    const char* compression) {
-  const auto numbers = [&](const char* name) {
-    std::vector<std::uint64_t> extents;
-    const JsonValue* member = document.Find(name);
-    if (member == nullptr || !member->is_array()) return extents;
-    for (const JsonValue& item : member->items()) {
-      extents.push_back(ParseDecimal(item.text()).value_or(0));
-    }
-    return extents;
-  };
-  const auto text = [](const JsonValue* member) {
-    return member != nullptr && member->is_string() ? member->text() : std::string();
-  };
-  ArrayDescription array{text(document.Find(data_type)), text(document.Find(compression)),
-                         numbers(shape), numbers(chunk_shape)};
-  if (const JsonValue* object = document.Find(compression); object && object->is_object()) {
-    array.encoding = text(object->Find(object->Find("id") ? "id" : "type"));
-  }
-  return array;
-}
-
 namespace {
 
 std::string FormatName(const ViewSource& source) {

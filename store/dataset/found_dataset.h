@@ -16,10 +16,6 @@ namespace unshard {
 std::string_view NameOf(NeuroglancerInfo::Type type);
 FoundDataset FoundArray(const std::string& path, const std::string& format,
                         const ArrayDescription& array);
-// Shape, chunks, type and compression of a Zarr v2 or N5 array, as far as the document says them.
-ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape,
-                                    const char* chunk_shape, const char* data_type,
-                                    const char* compression);
 
 // What a view presents in another form: the dataset in `path`, then its levels.
 std::vector<FoundDataset> FoundIn(const std::string& path, const ViewSource& source);

@@ -6,6 +6,8 @@
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
+#include "codec/n5/dataset.h"
+#include "codec/zarr2/array.h"
 #include "store/dataset/found_dataset.h"
 
 namespace unshard {
@@ -35,21 +37,18 @@ void AddPlainDataset(const std::string& path, DirectoryDocuments& documents, Con
   };
   FoundDataset found;
   found.path = path;
+  const auto describe = [](const Result<ArrayMetadata>& array) {
+    return array ? Describe(*array) : ArrayDescription();
+  };
   if (const auto array = read(".zarray")) {
-    found = FoundArray(path, "zarr v2 array",
-                       DescribePlainArray(*array, "shape", "chunks", "dtype", "compressor"));
+    found = FoundArray(path, "zarr v2 array", describe(ParseZarr2Array(*array, JsonValue())));
     to.overlays[path].opaque = true;
   } else if (read(".zgroup")) {
     found.format = "zarr v2 group";
   } else if (const auto attributes = read("attributes.json")) {
     found.format = "n5 group";
     if (attributes->Find("dimensions") && attributes->Find("blockSize")) {
-      // N5 before 1.0 has the name of the compression alone.
-      const char* const compression =
-          attributes->Find("compression") ? "compression" : "compressionType";
-      found = FoundArray(
-          path, "n5 dataset",
-          DescribePlainArray(*attributes, "dimensions", "blockSize", "dataType", compression));
+      found = FoundArray(path, "n5 dataset", describe(ParseN5Dataset(*attributes)));
       to.overlays[path].opaque = true;
     }
   } else {

@@ -9,6 +9,7 @@
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/document.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/support/array_texts.h"
 #include "tests/support/chunk_paths.h"
 
 namespace unshard {

@@ -22,6 +22,7 @@
 #include "codec/n5/dataset.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/document.h"
+#include "tests/support/array_texts.h"
 #include "tests/support/chunk_paths.h"
 
 namespace unshard {

@@ -6,6 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "tests/support/array_texts.h"
 #include "tests/support/broken_documents.h"
 
 namespace unshard {
@@ -58,6 +59,15 @@ TEST(N5Dataset, FailuresNameTheMember) {
       {"resolution", "[1, 2]", ErrorCode::kDataLoss, "resolution: expected"},
       {"resolution", "[1, 2, \"a\"]", ErrorCode::kDataLoss, "resolution[2]: expected a number"}};
   ExpectFailures(kDataset, members, [](const std::string& text) { return ParseN5Dataset(text); });
+}
+
+TEST(N5Dataset, WhatOnlyVoxelsNeedFailsNothingElse) {
+  const std::string text = WithMember(kDataset, "compression", R"({"type": "jpeg"})");
+  const auto array = ParseN5Dataset(*ParseJson(text));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->voxels.error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(array->type_name, ParseN5Dataset(kDataset)->type_name);
+  EXPECT_EQ(Describe(*array).encoding, "jpeg");
 }
 
 TEST(N5Dataset, AnOptionThatOnlyWritingNeedsIsNamedAsInTheDocument) {

@@ -7,6 +7,7 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/schema/array_schema.h"
+#include "tests/support/array_texts.h"
 #include "tests/support/broken_documents.h"
 
 namespace unshard {

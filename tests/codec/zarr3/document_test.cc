@@ -69,12 +69,26 @@ TEST(ZarrMetadataTest, ShowsTheUnshardedEquivalent) {
   EXPECT_EQ(node.array.type_name, "int16");
   EXPECT_EQ(node.array.shape, (Shape{16, 20}));
   EXPECT_EQ(node.array.chunk_shape, (Shape{4, 5}));
-  EXPECT_EQ(node.codecs, "bytes, gzip");
+  EXPECT_EQ(Describe(node.array).encoding, "bytes, gzip");
   ASSERT_TRUE(node.sharded);
   EXPECT_EQ(node.sharded->grid.grid_shape(), (Shape{4, 4}));
   EXPECT_EQ(node.sharded->shard_grid.grid_shape(), (Shape{2, 2}));
   EXPECT_EQ(node.sharded->keys->Key(3), "c/1/1");
   EXPECT_EQ(node.sharded->locator->Locate(GridCell{3, 1}), (ShardSlot{2, 0, 3}));
+}
+
+TEST(ZarrMetadataTest, WhatOnlyVoxelsNeedFailsNothingElse) {
+  const ZarrNode unknown = Parse(Array("[" + kBytes + R"(, {"name": "x.unknown"}])"));
+  EXPECT_EQ(unknown.array.voxels.error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(unknown.array.data_type, (DataType{DataType::Kind::kSigned, 2}));
+  EXPECT_EQ(unknown.array.codec, nullptr);
+  const std::string unequal = Array("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
+  const auto node = ParseZarrNode(*ParseJson(unequal));
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_EQ(node->presentable.error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(node->array.voxels.error().message, node->presentable.error().message);
+  EXPECT_EQ(node->array.shard_shape, (Shape{8, 10}));
+  EXPECT_FALSE(ParseZarrMetadata(*ParseJson(unequal)));
 }
 
 TEST(ZarrMetadataTest, KeepsTheTextOfUnshardedArraysAndGroups) {

@@ -16,6 +16,7 @@
 #include "codec/pyramid/axis_map.h"
 #include "codec/types/fill_value.h"
 #include "codec/zarr3/document.h"
+#include "tests/support/array_texts.h"
 #include "tests/support/codecs.h"
 #include "tests/support/full_run.h"
 
