@@ -1,7 +1,6 @@
 #include "codec/schema/array_schema.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "codec/array/document.h"
 #include "codec/chain/transpose.h"
 #include "codec/json/cursor.h"
-#include "codec/json/parser.h"
 #include "codec/precomputed/scale.h"
 #include "codec/precomputed/shard.h"
 #include "codec/schema/chunk_layout.h"
@@ -74,21 +72,6 @@ Result<SignedShape> ShapeAt(const JsonCursor& json, std::int64_t least) {
   return shape;
 }
 
-Result<SignedShape> ShapeMember(const JsonCursor& json, std::string_view name, std::int64_t least) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
-  return ShapeAt(member, least);
-}
-
-Result<SignedShape> ChunksMember(const JsonCursor& json, std::string_view name,
-                                 const SignedShape& shape) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
-  UNSHARD_ASSIGN_OR_RETURN(
-      const auto chunks, ParseChunkShape(member, {shape.begin(), shape.end()}, kInfiniteIndex - 1));
-  if (chunks.size() == shape.size()) return SignedShape(chunks.begin(), chunks.end());
-  return member.Expected("one extent for each of the " + std::to_string(shape.size()) +
-                         " dimensions");
-}
-
 // Lower bounds of 0, and upper bounds that may change later.
 IndexDomain ResizableDomain(const SignedShape& shape) {
   IndexDomain domain = DomainOfShape(shape);
@@ -97,15 +80,13 @@ IndexDomain ResizableDomain(const SignedShape& shape) {
 }
 
 // Labels are dropped where two dimensions have the same.
-void SetLabels(const JsonValue* names, IndexDomain& domain) {
-  if (names == nullptr || names->items().size() != domain.rank()) return;
-  std::vector<std::string> labels;
-  for (const JsonValue& name : names->items()) {
-    const std::string label = name.is_string() ? name.text() : "";
-    if (!label.empty() && std::find(labels.begin(), labels.end(), label) != labels.end()) return;
-    labels.push_back(label);
+void SetLabels(const std::vector<std::optional<std::string>>& names, IndexDomain& domain) {
+  if (names.size() != domain.rank()) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] && !names[i]->empty() && std::count(names.begin(), names.end(), names[i]) > 1)
+      return;
   }
-  for (std::size_t i = 0; i < labels.size(); ++i) domain.dimensions[i].label = labels[i];
+  for (std::size_t i = 0; i < names.size(); ++i) domain.dimensions[i].label = names[i].value_or("");
 }
 
 JsonValue CodecOf(std::string_view driver) {
@@ -115,27 +96,6 @@ JsonValue CodecOf(std::string_view driver) {
 }
 
 // --- Zarr v3
-
-// The attribute `dimension_units` of TensorStore; no units where it has another form.
-DimensionUnits UnitsOf(const JsonValue& document, std::size_t rank) {
-  const JsonValue* const attributes = document.Find("attributes");
-  const JsonValue* const texts =
-      attributes != nullptr ? attributes->Find("dimension_units") : nullptr;
-  DimensionUnits units;
-  if (texts == nullptr || texts->items().size() != rank) return units;
-  for (const JsonValue& text : texts->items()) {
-    if (!text.is_string() && !text.is_null()) return {};
-    units.push_back(text.is_null() ? std::nullopt : std::optional(ParseDimensionUnit(text.text())));
-  }
-  return units;
-}
-
-// The name of a data type, alone or in an object.
-Result<std::string> NameMember(const JsonCursor& json, std::string_view key) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(key));
-  if (!member.value().is_object()) return member.String();
-  return member.StringMember("name");
-}
 
 // Sets the options that a document may leave out.
 void Complete(Zarr3CodecChain& chain) {
@@ -180,25 +140,25 @@ std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t 
 }
 
 // Sets the members of `array` that its codecs decide.
-Status DescribeCodecs(const JsonCursor& codecs, Description& array) {
+void DescribeCodecs(const JsonValue& codecs, Description& array) {
   array.codec = CodecOf("zarr3");
-  array.inner_order = IdentityOrder(array.domain.rank());
-  array.read_chunk = array.write_chunk;
-  auto chain = ParseZarr3Codecs(codecs);
+  auto chain = ParseZarr3Codecs(JsonCursor(codecs, "codecs"));
   if (!chain || !HasLayout(*chain, array.domain.rank())) {
-    if (!codecs.value().is_array()) return codecs.Expected("an array of codecs");
-    array.codec.Set("codecs", codecs.value());
-    if (auto inner = FirstInnerShape(codecs.value(), array.domain.rank())) {
-      array.read_chunk = *std::move(inner);
-    }
-    return {};
+    array.codec.Set("codecs", codecs);
+    array.read_chunk = FirstInnerShape(codecs, array.domain.rank()).value_or(array.write_chunk);
+    return;
   }
   Complete(*chain);
   array.codec.Set("codecs", Zarr3CodecsJson(*chain, Zarr3CodecForm::kSchema));
   Zarr3ChunkLayout layout = LayoutOfZarr3Codecs(*chain, array.write_chunk);
   array.inner_order = std::move(layout.inner_order);
   array.read_chunk = std::move(layout.read_chunk_shape);
-  return {};
+}
+
+void DescribeZarr3(const ArrayMetadata& from, Description& array) {
+  DescribeCodecs(from.sharding.is_null() ? from.codec_json : from.sharding, array);
+  const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
+  array.fill_value = type != nullptr ? SchemaFillValueOf(*type, from.fill_json) : from.fill_json;
 }
 
 // --- Zarr v2
@@ -210,16 +170,55 @@ std::string Zarr2TypeName(const std::string& dtype) {
   return names != nullptr ? std::string(names->name) : dtype;
 }
 
+void DescribeZarr2(const ArrayMetadata& from, Description& array) {
+  const auto member = [&](const char* key) {
+    const JsonValue* const found = from.codec_json.Find(key);
+    return found != nullptr ? *found : JsonValue();
+  };
+  array.dtype = Zarr2TypeName(from.type_name);
+  if (TextOf(from.codec_json, "order") == "F") array.inner_order = ReversedOrder(from.rank());
+  if (!from.fill_json.is_null()) {
+    const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
+    array.fill_value = type != nullptr
+                           ? SchemaFillValueOf(*type, WithNumbersOfStrings(from.fill_json))
+                           : from.fill_json;
+  }
+  array.codec = CodecOf("zarr");
+  array.codec.Set("compressor", member("compressor"));
+  if (auto codec = ParseCodecConstraints(JsonCursor(array.codec, "codec"))) {
+    array.codec.Set("compressor", *codec->members.Find("compressor"));
+  }
+  const JsonValue filters = member("filters");
+  array.codec.Set("filters", filters.items().empty() ? JsonValue() : filters);
+}
+
+// --- N5
+
+void DescribeN5(const ArrayMetadata& from, Description& array) {
+  array.inner_order = ReversedOrder(from.rank());
+  array.codec = CodecOf("n5");
+  if (!from.sharding.is_null()) {
+    array.codec.Set("codecs", from.sharding);
+    if (auto inner = FirstInnerShape(from.sharding, from.rank())) {
+      array.read_chunk.assign(inner->rbegin(), inner->rend());
+    }
+  } else if (!from.codec_json.is_null()) {
+    array.codec.Set("compression", from.codec_json);
+    if (auto codec = ParseCodecConstraints(JsonCursor(array.codec, "codec"))) {
+      array.codec.Set("compression", *codec->members.Find("compression"));
+    }
+  }
+  // A resolution alone has no units.
+  const bool named = std::any_of(array.units.begin(), array.units.end(),
+                                 [](const auto& unit) { return unit && !unit->base.empty(); });
+  if (!named) array.units.clear();
+}
+
 // --- Precomputed
 
 constexpr std::size_t kAxes = 4;
 
 Extents3 Xyz(const SignedShape& shape) { return {shape[0], shape[1], shape[2]}; }
-
-template <class T>
-SignedShape Reversed(const std::vector<T>& list) {
-  return SignedShape(list.rbegin(), list.rend());
-}
 
 // The shape of a shard, clipped to the volume and in whole chunks; that of the whole volume where
 // shards are no boxes.
@@ -253,123 +252,80 @@ JsonValue ScaleCodec(const JsonValue& members, const std::optional<ShardingSpec>
   return codec;
 }
 
-}  // namespace
-
-Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
-  const JsonCursor json(document, "");
-  Description array;
-  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ShapeMember(json, "shape", 0));
-  array.domain = ResizableDomain(shape);
-  SetLabels(document.Find("dimension_names"), array.domain);
-  UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "data_type"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid, json.Member("chunk_grid"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, grid.Member("configuration"));
-  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(configuration, "chunk_shape", shape));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, json.Member("codecs"));
-  UNSHARD_RETURN_IF_ERROR(DescribeCodecs(codecs, array));
-  if (const JsonValue* const fill = document.Find("fill_value")) {
-    const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
-    array.fill_value = type != nullptr ? SchemaFillValueOf(*type, *fill) : *fill;
-  }
-  array.units = UnitsOf(document, shape.size());
-  return JsonOf(array);
-}
-
-Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
-  const JsonCursor json(document, "");
-  Description array;
-  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ShapeMember(json, "shape", 0));
-  array.domain = ResizableDomain(shape);
-  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "chunks", shape));
-  array.read_chunk = array.write_chunk;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string name, json.StringMember("dtype"));
-  array.dtype = Zarr2TypeName(name);
-  const bool reversed = TextOf(document, "order") == "F";
-  array.inner_order = reversed ? ReversedOrder(shape.size()) : IdentityOrder(shape.size());
-  const JsonValue* const fill = document.Find("fill_value");
-  if (fill != nullptr && !fill->is_null()) {
-    const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
-    array.fill_value =
-        type != nullptr ? SchemaFillValueOf(*type, WithNumbersOfStrings(*fill)) : *fill;
-  }
-  const JsonValue* const compressor = document.Find("compressor");
-  JsonValue given = CodecOf("zarr");
-  given.Set("compressor", compressor != nullptr ? *compressor : JsonValue());
-  array.codec = given;
-  if (auto codec = ParseCodecConstraints(JsonCursor(given, "codec"))) {
-    array.codec.Set("compressor", *codec->members.Find("compressor"));
-  }
-  const JsonValue* const filters = document.Find("filters");
-  const bool filtered = filters != nullptr && !filters->items().empty();
-  array.codec.Set("filters", filtered ? *filters : JsonValue());
-  return JsonOf(array);
-}
-
-Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
-  const JsonCursor json(document, "");
-  Description array;
-  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ShapeMember(json, "dimensions", 0));
-  array.domain = ResizableDomain(shape);
-  SetLabels(document.Find("axes"), array.domain);
-  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "blockSize", shape));
-  array.read_chunk = array.write_chunk;
-  array.inner_order = ReversedOrder(shape.size());
-  UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "dataType"));
-  array.codec = CodecOf("n5");
-  if (const JsonValue* const codecs = document.Find("codecs")) {
-    array.codec.Set("codecs", *codecs);
-    if (auto inner = FirstInnerShape(*codecs, shape.size())) {
-      array.read_chunk.assign(inner->rbegin(), inner->rend());
-    }
-  } else if (const JsonValue* const compression = document.Find("compression")) {
-    array.codec.Set("compression", *compression);
-    if (auto codec = ParseCodecConstraints(JsonCursor(array.codec, "codec"))) {
-      array.codec.Set("compression", *codec->members.Find("compression"));
-    }
-  }
-  const auto& units = ItemsOf(document, "units");
-  const auto& resolution = ItemsOf(document, "resolution");
-  for (std::size_t i = 0; units.size() == shape.size() && i < units.size(); ++i) {
-    const bool given = resolution.size() == units.size();
-    const auto number =
-        given ? NumberAt(JsonCursor(resolution[i], "resolution")) : Result<double>(1);
-    array.units.push_back(DimensionUnit{number.value_or(1), units[i].text()});
-  }
-  return JsonOf(array);
-}
-
-Result<JsonValue> SchemaOfScale(const VolumeScale& scale) {
-  const ArrayMetadata& from = scale.array;
-  if (from.units.empty() || from.type_name.empty()) {
-    return tl::unexpected<Error>(from.voxels.error());
-  }
-  Description array;
-  array.dtype = from.type_name;
-  array.read_chunk = Reversed(from.chunk_shape);
-  const SignedShape volume = Reversed(from.shape), offset = Reversed(from.origin);
-  constexpr std::array<const char*, kAxes> kLabels = {"x", "y", "z", "channel"};
+Status DescribeScale(const ArrayMetadata& from, Description& array) {
+  if (array.units.empty()) return Forward(from.voxels.error(), "");
   for (std::size_t i = 0; i < kAxes; ++i) {
-    const bool finite = offset[i] > -kInfiniteIndex && volume[i] < kInfiniteIndex &&
-                        array.read_chunk[i] < kInfiniteIndex;
-    if (!finite || offset[i] > kInfiniteIndex - volume[i]) {
-      return Fail(ErrorCode::kDataLoss, scale.json_path + ": expected a region below 2^62");
+    const std::int64_t offset = from.origin[kAxes - 1 - i];
+    DomainDimension& one = array.domain.dimensions[i];
+    const std::int64_t extent = one.size();
+    if (offset <= -kInfiniteIndex || offset > kInfiniteIndex - extent) {
+      return Fail(ErrorCode::kDataLoss, "voxel_offset: expected a region below 2^62");
     }
-    array.domain.dimensions.push_back(
-        {offset[i], offset[i] + volume[i] - 1, false, false, kLabels[i]});
+    one = {offset, offset + extent - 1, false, false, one.label};
   }
   array.inner_order = ReversedOrder(kAxes);
-  array.read_chunk = Reversed(from.chunk_shape);
-  array.write_chunk =
-      scale.sharding ? WriteChunkOf(*scale.sharding, volume, array.read_chunk) : array.read_chunk;
+  std::optional<ShardingSpec> sharding;
+  if (!from.sharding.is_null()) {
+    UNSHARD_ASSIGN_OR_RETURN(sharding, ParseShardingSpec(JsonCursor(from.sharding, "sharding")));
+    array.write_chunk = WriteChunkOf(*sharding, array.domain.shape(), array.read_chunk);
+  }
   if (TextOf(from.codec_json, "encoding") == "compressed_segmentation") {
-    const JsonCursor members(from.codec_json, scale.json_path);
-    UNSHARD_ASSIGN_OR_RETURN(const auto block, ParseBlockSize(members));
-    if (!block) return tl::unexpected<Error>(from.voxels.error());
+    UNSHARD_ASSIGN_OR_RETURN(const auto block, ParseBlockSize(JsonCursor(from.codec_json, "")));
+    if (!block) return Forward(from.voxels.error(), "");
     array.codec_chunk = SignedShape(block->begin(), block->end());
     array.codec_chunk.push_back(1);
   }
-  array.codec = ScaleCodec(from.codec_json, scale.sharding);
-  array.units.assign(from.units.rbegin(), from.units.rend());
+  array.codec = ScaleCodec(from.codec_json, sharding);
+  return {};
+}
+
+// A list in the order of a schema.
+template <class T>
+std::vector<T> Listed(const ArrayMetadata& array, std::vector<T> list) {
+  if (ListsFastestAxisFirst(array.dialect)) std::reverse(list.begin(), list.end());
+  return list;
+}
+
+Result<SignedShape> ListedExtents(const ArrayMetadata& array,
+                                  const std::vector<std::uint64_t>& extents) {
+  const auto is_finite = [](std::uint64_t extent) { return extent < kInfiniteIndex; };
+  if (extents.size() > kMaxRank || !std::all_of(extents.begin(), extents.end(), is_finite)) {
+    return Fail(ErrorCode::kDataLoss,
+                "shape: expected at most 32 dimensions, and extents below 2^62");
+  }
+  return Listed(array, SignedShape(extents.begin(), extents.end()));
+}
+
+}  // namespace
+
+Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
+  if (from.type_name.empty() || from.chunk_shape.size() != from.rank()) {
+    return Forward(from.voxels.error(), "");
+  }
+  Description array;
+  array.dtype = from.type_name;
+  UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ListedExtents(from, from.shape));
+  array.domain = ResizableDomain(shape);
+  SetLabels(Listed(from, from.axis_names), array.domain);
+  array.inner_order = IdentityOrder(from.rank());
+  UNSHARD_ASSIGN_OR_RETURN(array.read_chunk, ListedExtents(from, from.chunk_shape));
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk,
+                           ListedExtents(from, from.shard_shape.value_or(from.chunk_shape)));
+  array.units = Listed(from, from.units);
+  switch (from.dialect) {
+    case ArrayDialect::kPrecomputed:
+      UNSHARD_RETURN_IF_ERROR(DescribeScale(from, array));
+      break;
+    case ArrayDialect::kZarr3:
+      DescribeZarr3(from, array);
+      break;
+    case ArrayDialect::kZarr2:
+      DescribeZarr2(from, array);
+      break;
+    case ArrayDialect::kN5:
+      DescribeN5(from, array);
+      break;
+  }
   return JsonOf(array);
 }
 

@@ -16,6 +16,8 @@
 
 #include "codec/array/document_names.h"
 #include "codec/json/writer.h"
+#include "codec/precomputed/info.h"
+#include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/schema/array_schema.h"
@@ -26,19 +28,12 @@ namespace unshard {
 namespace {
 
 Result<JsonValue> SchemaOf(ArrayDialect format, const JsonValue& document, std::size_t level) {
-  switch (format) {
-    case ArrayDialect::kPrecomputed: {
-      UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(document));
-      return SchemaOfScale(info.scales.at(level));
-    }
-    case ArrayDialect::kZarr3:
-      return SchemaOfZarr3Array(document);
-    case ArrayDialect::kZarr2:
-      return SchemaOfZarr2Array(document);
-    case ArrayDialect::kN5:
-      break;
+  if (format == ArrayDialect::kPrecomputed) {
+    UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(document));
+    return SchemaOf(info.scales.at(level).array);
   }
-  return SchemaOfN5Dataset(document);
+  UNSHARD_ASSIGN_OR_RETURN(const auto array, ParseArray(format, document, JsonValue()));
+  return SchemaOf(array);
 }
 
 // Whether a schema can ask for the encoding of a volume.

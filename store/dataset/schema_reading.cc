@@ -6,6 +6,8 @@
 
 #include "codec/array/document_names.h"
 #include "codec/json/parser.h"
+#include "codec/precomputed/info.h"
+#include "codec/pyramid/array_documents.h"
 #include "codec/schema/array_schema.h"
 #include "store/dataset/directory_documents.h"
 #include "store/object/key.h"
@@ -23,12 +25,6 @@ Result<std::optional<JsonValue>> ReadDocument(ObjectStore& store, const std::str
   return *std::move(document);
 }
 
-Result<JsonValue> SchemaOf(ArrayDialect dialect, const JsonValue& document) {
-  if (dialect == ArrayDialect::kZarr3) return SchemaOfZarr3Array(document);
-  if (dialect == ArrayDialect::kZarr2) return SchemaOfZarr2Array(document);
-  return SchemaOfN5Dataset(document);
-}
-
 // The scale `key` of the volume in `directory`; of any key where that is empty.
 Result<std::optional<JsonValue>> ReadScale(ObjectStore& store, const std::string& directory,
                                            std::string_view key, const Deadline& deadline) {
@@ -41,7 +37,7 @@ Result<std::optional<JsonValue>> ReadScale(ObjectStore& store, const std::string
     const auto parsed = ParseNeuroglancerInfo(*info);
     if (!parsed) return Forward(parsed.error(), store.Describe(path));
     if (parsed->scales.empty()) return std::nullopt;  // another kind of info
-    auto schema = SchemaOfScale(parsed->scales[i]);
+    auto schema = SchemaOf(parsed->scales[i].array);
     if (!schema) return Forward(std::move(schema).error(), store.Describe(path));
     return *std::move(schema);
   }
@@ -56,7 +52,8 @@ Result<std::optional<JsonValue>> ReadSchema(ObjectStore& store, const std::strin
     const std::string path = JoinPath(array, ArrayDocumentName(dialect));
     UNSHARD_ASSIGN_OR_RETURN(const auto document, ReadDocument(store, path, deadline));
     if (!document || !DescribesArrays(dialect, *document)) continue;
-    auto schema = SchemaOf(dialect, *document);
+    const auto found = ParseArray(dialect, *document, JsonValue());
+    auto schema = found ? SchemaOf(*found) : Forward(found.error(), "");
     if (!schema) return Forward(std::move(schema).error(), store.Describe(path));
     return *std::move(schema);
   }

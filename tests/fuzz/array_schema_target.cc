@@ -2,6 +2,8 @@
 // its data type and codec are TensorStore's.
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/precomputed/info.h"
+#include "codec/pyramid/array_documents.h"
 #include "codec/schema/array_schema.h"
 #include "tests/fuzz/fuzz_targets.h"
 
@@ -23,12 +25,14 @@ void RequireSchema(const Result<JsonValue>& schema) {
 void FuzzArraySchema(ByteSpan input) {
   const auto document = ParseJson(AsText(input), {.max_bytes = 1 << 16, .max_depth = 32});
   if (!document) return;
-  RequireSchema(SchemaOfZarr3Array(*document));
-  RequireSchema(SchemaOfZarr2Array(*document));
-  RequireSchema(SchemaOfN5Dataset(*document));
+  for (const auto dialect : {ArrayDialect::kZarr3, ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+    if (const auto array = ParseArray(dialect, *document, JsonValue())) {
+      RequireSchema(SchemaOf(*array));
+    }
+  }
   const auto info = ParseNeuroglancerInfo(*document);
   for (const VolumeScale& scale : info ? info->scales : std::vector<VolumeScale>()) {
-    RequireSchema(SchemaOfScale(scale));
+    RequireSchema(SchemaOf(scale.array));
   }
 }
 

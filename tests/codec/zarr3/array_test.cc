@@ -77,7 +77,7 @@ TEST(Zarr3Array, AnEmptyAxisMayHaveChunksOfNothing) {
   EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{1, 1}));
   const auto node = ParseZarrMetadata(WriteJson(document));
   ASSERT_TRUE(node) << node.error().message;
-  EXPECT_TRUE(SchemaOfZarr3Array(document));
+  EXPECT_TRUE(SchemaOf(*array));
 }
 
 TEST(Zarr3Array, AnOriginCannotBeWritten) {
