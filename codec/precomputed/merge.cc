@@ -213,9 +213,11 @@ class InfoMerger {
     return {};
   }
 
+  // Scales without a key, which are not sharded, are the same where all their members are.
   static bool SameKey(const JsonValue& a, const JsonValue& b) {
     const JsonValue* one = a.Find("key");
     const JsonValue* other = b.Find("key");
+    if (one == nullptr && other == nullptr) return SameMeaning(a, b);
     return one != nullptr && other != nullptr && SameMeaning(*one, *other);
   }
 

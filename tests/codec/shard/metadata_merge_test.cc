@@ -483,6 +483,14 @@ TEST(MergeInfoTest, ScalesComeInAnyOrder) {
   }
 }
 
+TEST(MergeInfoTest, AScaleWithoutAKeyStaysAsItIs) {
+  const std::string stored =
+      Replaced(kTensorStoreInfo, R"(}],"type")", R"(},{"size":[32,32,64]}],"type")");
+  const auto info = ParseNeuroglancerInfo(stored);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(MergeNeuroglancerInfo(stored, info->unsharded_text).value(), stored);
+}
+
 TEST(MergeInfoTest, AShardedScaleWithoutChunksCanBeRemoved) {
   std::string without = kWrittenByCloudVolume;
   const std::size_t begin = without.find(R"("scales": [)") + 11;
