@@ -49,7 +49,7 @@ struct ArrayMetadata {
   ArrayDialect dialect = ArrayDialect::kZarr3;
   // Fails where chunks cannot become voxels: names the first member of the document that is damaged
   // or not supported, of those that are not needed to present chunks as they are stored. What
-  // depends on such a member is empty. Whoever needs voxels returns this failure.
+  // depends on such a member is empty. A caller that needs voxels returns this failure.
   Status voxels;
   std::string type_name;  // as the document has it, known or not; "": parsed from no document
   DataType data_type;

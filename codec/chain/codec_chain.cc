@@ -57,8 +57,7 @@ bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b) {
 // Binds one codec after the other.
 class ChainBinder {
  public:
-  explicit ChainBinder(const ArrayRepresentation& decoded)
-      : chain_(new CodecChain(decoded)), growth_(1) {}
+  explicit ChainBinder(const ArrayRepresentation& decoded) : chain_(new CodecChain(decoded)) {}
 
   Status Take(const CodecSpec& codec) {
     if (codec.definition == nullptr) return NotSupported(codec, kUnknown);
@@ -77,8 +76,10 @@ class ChainBinder {
   Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindArrayToArray bind) {
     const bool is_zarr2 = codec.dialect == ArrayDialect::kZarr2;
     if (chain_->to_bytes_) return NotSupported(codec, is_zarr2 ? kUntyped : kUnknown);
-    const ArrayRepresentation decoded = chain_->encoded();
-    UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, bind(codec, Decoded(codec)));
+    ArrayRepresentation decoded = chain_->encoded();
+    // As in numcodecs, a filter of Zarr v2 may take the bytes of items for items of another size.
+    decoded.may_change_size = is_zarr2 && !needs_exact_items_;
+    UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, bind(codec, decoded));
     if (needs_exact_items_ && !bound->is_lossless()) {
       return NotSupported(codec, is_zarr2 ? kUntyped : " is lossy and would change packed bits");
     }
@@ -107,13 +108,6 @@ class ChainBinder {
     chain_->bytes_codecs_.push_back(std::move(bound));
     chain_->encoding_.steps.push_back({codec.name, codec.own_options()});
     return {};
-  }
-
-  // As in numcodecs, a filter of Zarr v2 may take the bytes of items for items of another size.
-  [[nodiscard]] ArrayRepresentation Decoded(const CodecSpec& codec) const {
-    ArrayRepresentation decoded = chain_->encoded();
-    decoded.may_change_size = codec.dialect == ArrayDialect::kZarr2 && !needs_exact_items_;
-    return decoded;
   }
 
   // Of filters that make more bytes few are taken, as what is decoded is bounded only by the size
@@ -151,7 +145,7 @@ class ChainBinder {
   std::shared_ptr<CodecChain> chain_;
   std::vector<std::size_t> order_;  // of the transposes after the last other codec
   bool needs_exact_items_ = false;
-  double growth_;  // of the bytes of a chunk by the filters so far
+  double growth_ = 1;  // of the bytes of a chunk by the filters so far
 };
 
 Result<ChunkCodecPtr> CodecChain::Bind(const ChainSpec& codecs, const std::string& path,
@@ -225,7 +219,7 @@ Result<Voxels> CodecChain::Decode(ByteSpan encoded, ShapeSpan shape) const {
   return voxels;
 }
 
-// Undoes the bytes-to-bytes codecs, and makes voxels of what they give.
+// The array-to-bytes codec makes voxels of the bytes that the bytes-to-bytes codecs decode.
 Result<Voxels> CodecChain::DecodeBytes(ByteSpan encoded, const Shape& shape) const {
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t items, VoxelBytes(this->encoded().type, shape));
   const auto fixed = to_bytes_->has_fixed_size() ? to_bytes_->EncodedSize(shape) : std::nullopt;

@@ -129,10 +129,6 @@ constexpr Library kLibblosc = {"blosc", "libblosc"};
 constexpr CompressorFunctions kBlosc = {};
 #endif
 
-Result<BytesCodecPtr> BindBlosc(const CodecSpec& spec, std::uint32_t item_size) {
-  return MakeCompressor(spec, item_size, Libblosc(), kBlosc);
-}
-
 }  // namespace
 
 const Library& Libblosc() { return kLibblosc; }
@@ -143,7 +139,8 @@ const CodecDefinition& BloscCodec() {
                                                      {ArrayDialect::kN5, "blosc"}};
   static constexpr CodecOption kOptions[] = {
       {"cname"}, {"clevel", 0, 9, 5}, {"shuffle"}, {"blocksize", 0, kMaxInt, 0}, {"typesize"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindBlosc, kOptions, true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libblosc, kBlosc>, kOptions,
+                                               true};
   return kDefinition;
 }
 

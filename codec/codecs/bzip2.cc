@@ -96,10 +96,6 @@ constexpr Library kLibbz2 = {"bz2", "libbz2"};
 constexpr CompressorFunctions kBzip2 = {};
 #endif
 
-Result<BytesCodecPtr> BindBzip2(const CodecSpec& spec, std::uint32_t item_size) {
-  return MakeCompressor(spec, item_size, Libbz2(), kBzip2);
-}
-
 }  // namespace
 
 const Library& Libbz2() { return kLibbz2; }
@@ -109,7 +105,8 @@ const CodecDefinition& Bzip2Codec() {
                                                      {ArrayDialect::kN5, "bzip2"}};
   static constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kN5, 9, "blockSize"}};
   static constexpr CodecOption kOptions[] = {{"level", 1, 9, 1, kLevel}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindBzip2, kOptions, true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libbz2, kBzip2>, kOptions,
+                                               true};
   return kDefinition;
 }
 

@@ -41,6 +41,12 @@ BytesCodecPtr MakeCompressor(const CodecSpec& spec, Decoder decoder, Result<Enco
 BytesCodecPtr MakeCompressor(const CodecSpec& spec, std::uint32_t item_size, const Library& library,
                              const CompressorFunctions& functions);
 
+// The function `bind` of a codec that a library decodes and encodes.
+template <const Library& (*library)(), const CompressorFunctions& functions>
+Result<BytesCodecPtr> BindCompressor(const CodecSpec& spec, std::uint32_t item_size) {
+  return MakeCompressor(spec, item_size, library(), functions);
+}
+
 // kDataLoss, with the message "format: expected".
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected);
 // kResourceExhausted: the output of a decoder exceeds `max_bytes`.

@@ -67,10 +67,6 @@ constexpr Library kLiblz4 = {"lz4", "liblz4"};
 constexpr CompressorFunctions kLz4 = {};
 #endif
 
-Result<BytesCodecPtr> BindLz4(const CodecSpec& spec, std::uint32_t item_size) {
-  return MakeCompressor(spec, item_size, Liblz4(), kLz4);
-}
-
 }  // namespace
 
 const Library& Liblz4() { return kLiblz4; }
@@ -80,7 +76,8 @@ const CodecDefinition& Lz4Codec() {
   constexpr std::int64_t kMaxAcceleration = std::numeric_limits<int>::max();
   static constexpr CodecOption kOptions[] = {
       {"acceleration", -kMaxAcceleration, kMaxAcceleration, 1}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindLz4, kOptions, true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Liblz4, kLz4>, kOptions,
+                                               true};
   return kDefinition;
 }
 

@@ -160,17 +160,14 @@ constexpr CompressorFunctions kLz4Blocks = {DecodeAnyLz4, MakeLz4BlocksEncoder};
 constexpr CompressorFunctions kLz4Blocks = {};
 #endif
 
-Result<BytesCodecPtr> BindLz4Blocks(const CodecSpec& spec, std::uint32_t item_size) {
-  return MakeCompressor(spec, item_size, Liblz4(), kLz4Blocks);
-}
-
 }  // namespace
 
 const CodecDefinition& Lz4BlocksCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kN5, "lz4"}};
   static constexpr CodecOption::Spelling kBlockSize[] = {{ArrayDialect::kN5, 65536, "blockSize"}};
   static constexpr CodecOption kOptions[] = {{"block_size", 64, 1 << 25, 65536, kBlockSize}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindLz4Blocks, kOptions, true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Liblz4, kLz4Blocks>,
+                                               kOptions, true};
   return kDefinition;
 }
 

@@ -83,7 +83,7 @@ Result<Voxels> Reshape(const Voxels& voxels, ShapeSpan shape) {
 }
 
 struct N5Header {
-  Shape shape;                   // slowest axis first, the reverse of what the header says
+  Shape shape;                   // slowest axis first; the header lists the fastest axis first
   std::uint64_t item_count = 0;  // of mode 1; of mode 0 the product of `shape`
   std::size_t size = 0;          // bytes of the header
 };

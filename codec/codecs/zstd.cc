@@ -99,10 +99,6 @@ constexpr Library kLibzstd = {"zstd", "libzstd"};
 constexpr CompressorFunctions kZstd = {};
 #endif
 
-Result<BytesCodecPtr> BindZstd(const CodecSpec& spec, std::uint32_t item_size) {
-  return MakeCompressor(spec, item_size, Libzstd(), kZstd);
-}
-
 }  // namespace
 
 const Library& Libzstd() { return kLibzstd; }
@@ -112,7 +108,8 @@ const CodecDefinition& ZstdCodec() {
       {ArrayDialect::kZarr3, "zstd"}, {ArrayDialect::kZarr2, "zstd"}, {ArrayDialect::kN5, "zstd"}};
   static constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kN5, 3}};
   static constexpr CodecOption kOptions[] = {{"level", -131072, 22, 0, kLevel}, {"checksum"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindZstd, kOptions, true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libzstd, kZstd>, kOptions,
+                                               true};
   return kDefinition;
 }
 

@@ -240,7 +240,7 @@ class ArrayReader {
   ArrayMetadata& array_ = node_.array;
   // Extension points in their current form.
   JsonValue data_type_, grid_, key_encoding_;
-  Result<ByteVector> fill_;  // kNotSupported: of a type that is no voxel
+  Result<ByteVector> fill_;  // kNotSupported: the data type has no voxels
   ChunkGrid stored_grid_;
 };
 

@@ -45,7 +45,7 @@ struct ZarrNode {
   // of a shard, the grid of a sharded array that is not regular, inner chunk shapes that do not
   // divide the shard's.
   Status presentable;
-  // JSON: arrays of which it means the same store their chunks in the same way.
+  // JSON: two arrays store their chunks in the same way if their layouts mean the same.
   std::string layout;
   // The document of the unsharded equivalent, in which short-hand names are spelled out, because
   // current readers refuse them. The source text where nothing changes. Empty where a tree was
