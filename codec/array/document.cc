@@ -69,9 +69,8 @@ Status RefuseOrigin(const ArrayMetadata& array) {
   const bool at_zero = std::all_of(array.origin.begin(), array.origin.end(),
                                    [](std::int64_t coordinate) { return coordinate == 0; });
   if (at_zero) return {};
-  return Fail(ErrorCode::kInvalidArgument, "the array does not begin at 0, and metadata of " +
-                                               std::string(DialectName(array.dialect)) +
-                                               " cannot express another origin");
+  return Fail(ErrorCode::kInvalidArgument, "the array does not begin at 0, and metadata of ",
+              DialectName(array.dialect), " cannot express another origin");
 }
 
 }  // namespace unshard

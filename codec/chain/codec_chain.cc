@@ -23,7 +23,7 @@ constexpr const char* kUntyped =
     " works on numbers, but the codec before it produces untyped bytes";
 
 tl::unexpected<Error> NotSupported(const CodecSpec& codec, std::string_view why) {
-  return Fail(ErrorCode::kNotSupported, codec.at() + std::string(why));
+  return Fail(ErrorCode::kNotSupported, codec.at(), why);
 }
 
 bool SameStep(const ChunkEncoding::Step& a, const ChunkEncoding::Step& b) {
@@ -35,8 +35,8 @@ bool SameStep(const ChunkEncoding::Step& a, const ChunkEncoding::Step& b) {
 
 Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
   if (found == expected) return {};
-  return Fail(ErrorCode::kDataLoss, "expected a chunk that decodes to " + std::to_string(expected) +
-                                        " bytes, found " + std::to_string(found));
+  return Fail(ErrorCode::kDataLoss, "expected a chunk that decodes to ", expected, " bytes, found ",
+              found);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ class ChainBinder {
 
   Result<ChunkCodecPtr> Finish(const std::string& path) && {
     if (!chain_->to_bytes_) {
-      return Fail(ErrorCode::kDataLoss, path + ": expected a chain with the codec \"bytes\"");
+      return Fail(ErrorCode::kDataLoss, path, ": expected a chain with the codec \"bytes\"");
     }
     return std::move(chain_);
   }
@@ -241,8 +241,8 @@ Result<Voxels> CodecChain::DecodeBytes(ByteSpan encoded, const Shape& shape) con
 
 Result<ByteVector> CodecChain::Encode(Voxels voxels) const {
   if (voxels.type() != type()) {
-    return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(type()) +
-                                                 ", found " + DataTypeName(voxels.type()));
+    return Fail(ErrorCode::kInvalidArgument, "expected voxels of ", DataTypeName(type()),
+                ", found ", DataTypeName(voxels.type()));
   }
   UNSHARD_RETURN_IF_ERROR(CanEncode());
   UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(voxels.shape()));
@@ -266,17 +266,16 @@ Status CodecChain::ExpectDeclared(const Voxels& voxels, std::size_t count,
                                   const Shape& shape) const {
   const DataType& declared = count == 0 ? type() : array_codecs_[count - 1]->encoded().type;
   if (voxels.type() == declared && voxels.shape() == shape) return {};
-  return Fail(ErrorCode::kInternal, "expected items of " + DataTypeName(declared) + " after " +
-                                        std::to_string(count) + " codecs, found " +
-                                        DataTypeName(voxels.type()) + " or another shape");
+  return Fail(ErrorCode::kInternal, "expected items of ", DataTypeName(declared), " after ", count,
+              " codecs, found ", DataTypeName(voxels.type()), " or another shape");
 }
 
 Status CodecChain::ProveDecoding(ByteSpan encoded, ShapeSpan shape) const {
   const auto decoded = Decode(encoded, shape);
   if (decoded) return {};
   return Fail(ErrorCode::kInvalidArgument,
-              "the codecs would store these voxels in a form that cannot be read back: " +
-                  decoded.error().message);
+              "the codecs would store these voxels in a form that cannot be read back: ",
+              decoded.error().message);
 }
 
 }  // namespace unshard

@@ -21,7 +21,7 @@ Result<int> CodecOptions::Integer(std::string_view key) const {
   const auto option = std::find_if(options.begin(), options.end(),
                                    [&](const CodecOption& each) { return each.name == key; });
   if (option == options.end()) {
-    return Fail(ErrorCode::kInternal, path_ + ": no option \"" + std::string(key) + "\" is listed");
+    return Fail(ErrorCode::kInternal, path_, ": no option \"", key, "\" is listed");
   }
   const CodecOption::Spelling spelling = option->In(dialect_);
   UNSHARD_ASSIGN_OR_RETURN(const int value,

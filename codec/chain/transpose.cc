@@ -125,9 +125,8 @@ Result<Voxels> Transpose(const Voxels& voxels, std::span<const std::size_t> orde
   const ByteSpan items = voxels.bytes();
   const std::uint32_t item_size = voxels.type().size;
   if (order.size() != voxels.shape().size()) {
-    return Fail(ErrorCode::kInternal, "transpose: expected " + std::to_string(order.size()) +
-                                          " dimensions, found " +
-                                          std::to_string(voxels.shape().size()));
+    return Fail(ErrorCode::kInternal, "transpose: expected ", order.size(), " dimensions, found ",
+                voxels.shape().size());
   }
   if (IsIdentity(order)) return voxels;
   ByteVector result(items.size());

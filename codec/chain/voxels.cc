@@ -9,8 +9,7 @@ namespace unshard {
 namespace {
 
 tl::unexpected<Error> OtherSize(const char* of, std::uint64_t expected, std::size_t found) {
-  return Fail(ErrorCode::kInternal, std::string(of) + ": expected " + std::to_string(expected) +
-                                        " bytes, found " + std::to_string(found));
+  return Fail(ErrorCode::kInternal, of, ": expected ", expected, " bytes, found ", found);
 }
 
 }  // namespace
@@ -20,8 +19,7 @@ Result<std::uint64_t> VoxelBytes(const DataType& type, ShapeSpan shape) {
   const auto items = CheckedProduct(shape);
   const auto bytes = items ? CheckedMultiply(*items, type.size) : std::nullopt;
   if (!bytes || *bytes > kMost) {
-    return Fail(ErrorCode::kResourceExhausted,
-                "expected a chunk of at most " + std::to_string(kMost) + " bytes");
+    return Fail(ErrorCode::kResourceExhausted, "expected a chunk of at most ", kMost, " bytes");
   }
   return *bytes;
 }

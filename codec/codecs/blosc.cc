@@ -69,8 +69,8 @@ Result<ByteVector> EncodeBlosc(ByteSpan plain, const BloscOptions& options) {
                          plain.size(), plain.data(), stored.data(), stored.size(),
                          options.compressor.c_str(), options.block_size, /*numinternalthreads=*/1);
   if (size <= 0) {
-    return Fail(ErrorCode::kResourceExhausted,
-                "blosc: out of memory, or built without " + options.compressor);
+    return Fail(ErrorCode::kResourceExhausted, "blosc: out of memory, or built without ",
+                options.compressor);
   }
   stored.resize(static_cast<std::size_t>(size));
   return stored;

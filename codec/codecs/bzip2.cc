@@ -68,8 +68,7 @@ Result<ByteVector> EncodeBzip2(ByteSpan plain, int level) {
     stream.avail_out = output;
     const bool last = read + input == plain.size();
     status = BZ2_bzCompress(&stream, last ? BZ_FINISH : BZ_RUN);
-    if (status < 0)
-      return Fail(ErrorCode::kInternal, "bz2: libbz2 failed with " + std::to_string(status));
+    if (status < 0) return Fail(ErrorCode::kInternal, "bz2: libbz2 failed with ", status);
     read += input - stream.avail_in;
     written += output - stream.avail_out;
   }

@@ -49,20 +49,19 @@ class Checksum final : public BytesToBytesCodec {
   }
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
     if (stored.size() < kChecksumSize) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": too short for a checksum of 4 bytes: " +
-                                            std::to_string(stored.size()) + " bytes in all");
+      return Fail(ErrorCode::kDataLoss, name_,
+                  ": too short for a checksum of 4 bytes: ", stored.size(), " bytes in all");
     }
     const std::size_t plain_size = stored.size() - kChecksumSize;
     if (plain_size > max_bytes) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  name_ + ": holds more than " + std::to_string(max_bytes) + " bytes");
+      return Fail(ErrorCode::kResourceExhausted, name_, ": holds more than ", max_bytes, " bytes");
     }
     const ByteSpan plain = stored.subspan(at_start_ ? kChecksumSize : 0, plain_size);
     const ByteSpan found = stored.subspan(at_start_ ? 0 : plain_size, kChecksumSize);
     const ByteVector expected = SumOf(plain);
     if (!std::equal(expected.begin(), expected.end(), found.begin(), found.end())) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": the data has the checksum " + HexText(expected) +
-                                            ", but the stored checksum is " + HexText(found));
+      return Fail(ErrorCode::kDataLoss, name_, ": the data has the checksum ", HexText(expected),
+                  ", but the stored checksum is ", HexText(found));
     }
     return ByteVector(plain.begin(), plain.end());
   }

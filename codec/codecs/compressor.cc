@@ -22,8 +22,8 @@ class Compressor final : public BytesToBytesCodec {
   [[nodiscard]] Status CanEncode() const override {
     UNSHARD_RETURN_IF_ERROR(CanDecode());
     if (encoder_) return {};
-    return Fail(ErrorCode::kNotSupported,
-                "the codec \"" + name_ + "\" cannot encode: " + encoder_.error().message);
+    return Fail(ErrorCode::kNotSupported, "the codec \"", name_,
+                "\" cannot encode: ", encoder_.error().message);
   }
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
     UNSHARD_RETURN_IF_ERROR(CanEncode());
@@ -55,21 +55,20 @@ BytesCodecPtr MakeCompressor(const CodecSpec& spec, std::uint32_t item_size, con
 }
 
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected) {
-  return Fail(ErrorCode::kDataLoss, std::string(format) + ": " + expected);
+  return Fail(ErrorCode::kDataLoss, format, ": ", expected);
 }
 
 tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes) {
-  return Fail(ErrorCode::kResourceExhausted, std::string(format) + ": decodes to more than " +
-                                                 std::to_string(max_bytes) + " bytes");
+  return Fail(ErrorCode::kResourceExhausted, format, ": decodes to more than ", max_bytes,
+              " bytes");
 }
 
 tl::unexpected<Error> NoMemory(const char* format) {
-  return Fail(ErrorCode::kResourceExhausted, std::string(format) + ": out of memory");
+  return Fail(ErrorCode::kResourceExhausted, format, ": out of memory");
 }
 
 tl::unexpected<Error> TooLargeToEncode(const char* format, std::uint64_t limit) {
-  return Fail(ErrorCode::kResourceExhausted,
-              std::string(format) + ": takes at most " + std::to_string(limit) + " bytes at once");
+  return Fail(ErrorCode::kResourceExhausted, format, ": takes at most ", limit, " bytes at once");
 }
 
 }  // namespace unshard

@@ -93,9 +93,9 @@ Result<ArrayCodecPtr> BindDelta(const CodecSpec& spec, const ArrayRepresentation
   const bool floats =
       plain.type.kind == Kind::kFloat && plain.type == stored.type && plain.type.size >= 4;
   if (!integers && !floats) {
-    return Fail(ErrorCode::kNotSupported, spec.configuration_path() + ": delta of " +
-                                              DataTypeName(plain.type) + " stored as " +
-                                              DataTypeName(stored.type) + " is not supported");
+    return Fail(ErrorCode::kNotSupported, spec.configuration_path(), ": delta of ",
+                DataTypeName(plain.type), " stored as ", DataTypeName(stored.type),
+                " is not supported");
   }
   UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, plain));
   // Differences of floats are rounded.

@@ -66,8 +66,8 @@ class FixedScaleOffset final : public TypedCodec {
 Result<double> ParseReal(const CodecSpec& spec, const char* key) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options().Find(key));
   if (!found.empty()) return FiniteNumberAt(found.front());
-  return Fail(ErrorCode::kDataLoss,
-              spec.configuration_path() + ": expected the member \"" + std::string(key) + "\"");
+  return Fail(ErrorCode::kDataLoss, spec.configuration_path(), ": expected the member \"", key,
+              "\"");
 }
 
 Result<ArrayCodecPtr> BindFixedScaleOffset(const CodecSpec& spec,
@@ -77,8 +77,8 @@ Result<ArrayCodecPtr> BindFixedScaleOffset(const CodecSpec& spec,
   UNSHARD_ASSIGN_OR_RETURN(const double scale, ParseReal(spec, "scale"));
   UNSHARD_ASSIGN_OR_RETURN(const double offset, ParseReal(spec, "offset"));
   if (scale == 0) {
-    return Fail(ErrorCode::kDataLoss,
-                spec.configuration_path() + ": expected a `scale` that is not 0");
+    return Fail(ErrorCode::kDataLoss, spec.configuration_path(),
+                ": expected a `scale` that is not 0");
   }
   UNSHARD_RETURN_IF_ERROR(RefuseOtherSize(spec, decoded, plain));
   return std::make_shared<FixedScaleOffset>(spec, decoded, FilterTypes{plain, stored}, scale,

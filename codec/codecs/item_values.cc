@@ -140,9 +140,8 @@ Result<Voxels> ConvertValues(const Voxels& from, const DataType& to,
     compute(block);
     const std::size_t stored = StoreValues(block, to, converted.data() + begin * to.size);
     if (stored == block.count) continue;
-    return Fail(code, codec + ": item " + std::to_string(begin + stored) + ": " +
-                          std::to_string(block.reals[stored]) + " does not fit in " +
-                          DataTypeName(to));
+    return Fail(code, codec, ": item ", begin + stored, ": ", std::to_string(block.reals[stored]),
+                " does not fit in ", DataTypeName(to));
   }
   return Voxels::Make(to, from.shape(), std::move(converted));
 }

@@ -69,7 +69,7 @@ Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
     written = stored.size() - stream.avail_out;
     if (status == LZMA_MEM_ERROR) return NoMemory("lzma");
     if (status != LZMA_OK && status != LZMA_STREAM_END) {
-      return Fail(ErrorCode::kInternal, "lzma: liblzma failed with " + std::to_string(status));
+      return Fail(ErrorCode::kInternal, "lzma: liblzma failed with ", std::to_string(status));
     }
   }
   stored.resize(written);
@@ -89,7 +89,7 @@ Result<Encoder> MakeXzEncoder(const CodecOptions& options, std::uint32_t /*item_
   UNSHARD_ASSIGN_OR_RETURN(const int check, options.Integer("check"));
   if (check >= 0) xz.check = static_cast<lzma_check>(check);
   if (lzma_check_is_supported(xz.check) == 0) {
-    return Fail(ErrorCode::kNotSupported, "unknown check " + std::to_string(check));
+    return Fail(ErrorCode::kNotSupported, "unknown check ", check);
   }
   return [xz](ByteSpan plain) { return EncodeXz(plain, xz); };
 }
@@ -108,8 +108,8 @@ constexpr CompressorFunctions kXz = {};
 Result<BytesCodecPtr> BindLzma(const CodecSpec& spec, std::uint32_t item_size) {
   UNSHARD_ASSIGN_OR_RETURN(const int format, FormatOf(spec.options()));
   if (format == 3) {
-    return Fail(ErrorCode::kNotSupported,
-                "the codec \"" + spec.name + "\" with format 3 (raw LZMA) is not supported");
+    return Fail(ErrorCode::kNotSupported, "the codec \"", spec.name,
+                "\" with format 3 (raw LZMA) is not supported");
   }
   return MakeCompressor(spec, item_size, Liblzma(), kXz);
 }

@@ -37,7 +37,7 @@ void AppendU32Be(ByteVector& to, std::uint64_t value) {
 }
 
 tl::unexpected<Error> DamagedBlock(const std::string& expected) {
-  return Fail(ErrorCode::kDataLoss, "N5 block: " + expected);
+  return Fail(ErrorCode::kDataLoss, "N5 block: ", expected);
 }
 
 // As N5 lists it, fastest axis first.
@@ -120,9 +120,8 @@ Result<N5Header> ParseHeader(ByteSpan block, std::size_t rank) {
   }
   if (mode == 0) header.item_count = *count;
   if (header.item_count == count) return header;
-  return Fail(ErrorCode::kNotSupported, "N5 block: expected one item for each voxel of " +
-                                            ShapeText(header.shape) + ", found " +
-                                            std::to_string(header.item_count) + " items");
+  return Fail(ErrorCode::kNotSupported, "N5 block: expected one item for each voxel of ",
+              ShapeText(header.shape), ", found ", header.item_count, " items");
 }
 
 // How an array has the axes of its blocks.
@@ -156,9 +155,8 @@ class N5Block final : public ArrayToBytesCodec {
     const Shape wanted = InBlock(shape);
     const Shape& most = axes_.max_shape ? *axes_.max_shape : wanted;
     if (shape.size() != most.size()) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "N5 block: expected a shape of " + std::to_string(most.size()) +
-                      " dimensions, found " + std::to_string(shape.size()));
+      return Fail(ErrorCode::kInvalidArgument, "N5 block: expected a shape of ", most.size(),
+                  " dimensions, found ", shape.size());
     }
     UNSHARD_ASSIGN_OR_RETURN(const N5Header header, ParseHeader(encoded, most.size()));
     for (std::size_t axis = 0; axis < most.size(); ++axis) {
@@ -180,8 +178,8 @@ class N5Block final : public ArrayToBytesCodec {
     const Shape shape = InBlock(voxels.shape());
     const Shape& most = axes_.max_shape ? *axes_.max_shape : shape;
     if (!std::equal(shape.begin(), shape.end(), most.begin(), most.end(), fits)) {
-      return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the block size " +
-                                                   ShapeText(most) + ", found " + ShapeText(shape));
+      return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the block size ",
+                  ShapeText(most), ", found ", ShapeText(shape));
     }
     ByteVector block = MakeN5BlockHeader(shape);
     UNSHARD_ASSIGN_OR_RETURN(const ByteVector payload, items_->Encode(std::move(voxels)));
@@ -272,9 +270,8 @@ Result<std::optional<CodecSpec>> ParseCompression(const JsonCursor& compression)
     }
   }
   if (definition == nullptr) {
-    return Fail(ErrorCode::kNotSupported,
-                type_cursor.path() + ": unsupported compression \"" + type +
-                    "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
+    return Fail(ErrorCode::kNotSupported, type_cursor.path(), ": unsupported compression \"", type,
+                "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
   }
   JsonValue members = compression.value();
   members.Erase("type");

@@ -42,9 +42,8 @@ class PackBits final : public TypedCodec {
     ByteVector items(CheckedProduct(plain).value_or(0));
     const std::uint8_t unused = UnusedBits(items.size());
     if (bytes.front() != unused) {
-      return Fail(ErrorCode::kDataLoss,
-                  name() + ": expected a first byte of " + std::to_string(unused) +
-                      ", the number of unused bits, found " + std::to_string(bytes.front()));
+      return Fail(ErrorCode::kDataLoss, name(), ": expected a first byte of ", unused,
+                  ", the number of unused bits, found ", bytes.front());
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       items[i] = static_cast<std::uint8_t>(bytes[1 + i / 8] >> (7 - i % 8) & 1);

@@ -133,8 +133,8 @@ class BitPacking final : public ArrayToBytesCodec {
 Result<ArrayToBytesCodecPtr> BitPacking::Bind(const CodecSpec& spec,
                                               const ArrayRepresentation& decoded) {
   if (decoded.type.kind == DataType::Kind::kRaw) {
-    return Fail(ErrorCode::kNotSupported,
-                spec.at() + " does not support the data type " + DataTypeName(decoded.type));
+    return Fail(ErrorCode::kNotSupported, spec.at(), " does not support the data type ",
+                DataTypeName(decoded.type));
   }
   const std::shared_ptr<BitPacking> packing(new BitPacking(decoded));
   packing->configuration_ = spec.own_options();
@@ -187,8 +187,8 @@ Result<ByteSpan> BitPacking::WithoutPadding(ByteSpan packed, std::uint64_t item_
   const std::uint8_t found = at_start ? packed.front() : packed.back();
   const std::uint8_t expected = LeftOver(item_count);
   if (found == expected) return packed.subspan(at_start ? 1 : 0, packed.size() - 1);
-  return Fail(ErrorCode::kDataLoss, "packbits: expected " + std::to_string(expected) +
-                                        " bits left over, found " + std::to_string(found));
+  return Fail(ErrorCode::kDataLoss, "packbits: expected ", expected, " bits left over, found ",
+              found);
 }
 
 Result<Voxels> BitPacking::Decode(ByteSpan packed, ShapeSpan shape) const {

@@ -67,8 +67,8 @@ Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentat
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(spec, "dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(spec, "astype", plain));
   if (!(plain.type == stored.type) || plain.big_endian != stored.big_endian) {
-    return Fail(ErrorCode::kNotSupported,
-                spec.configuration_path() + ": quantize from one type to another is not supported");
+    return Fail(ErrorCode::kNotSupported, spec.configuration_path(),
+                ": quantize from one type to another is not supported");
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto digits, spec.options().Find("digits"));
   std::optional<double> scale;

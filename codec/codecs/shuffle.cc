@@ -44,8 +44,7 @@ class Shuffle final : public BytesToBytesCodec {
 
  private:
   [[nodiscard]] tl::unexpected<Error> NotWhole(ErrorCode code, std::size_t found) const {
-    return Fail(code, "shuffle: expected a multiple of " + std::to_string(element_size_) +
-                          " bytes, found " + std::to_string(found));
+    return Fail(code, "shuffle: expected a multiple of ", element_size_, " bytes, found ", found);
   }
 
   const std::string name_;

@@ -24,9 +24,8 @@ class Rearrange final : public ArrayToArrayCodec {
     if (decoded.size() == order_.size()) {
       return Transposed(Shape(decoded.begin(), decoded.end()), order_);
     }
-    return Fail(ErrorCode::kInvalidArgument,
-                "expected a chunk of " + std::to_string(order_.size()) + " dimensions, found " +
-                    std::to_string(decoded.size()));
+    return Fail(ErrorCode::kInvalidArgument, "expected a chunk of ", order_.size(),
+                " dimensions, found ", decoded.size());
   }
   [[nodiscard]] Result<Voxels> Encode(Voxels decoded) const override {
     return Transpose(decoded, order_);

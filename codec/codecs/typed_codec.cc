@@ -43,9 +43,8 @@ Result<Shape> TypedCodec::PlainShape(ShapeSpan decoded) const {
   if (size == decoded_.type.size) return Shape(decoded.begin(), decoded.end());
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bytes, VoxelBytes(decoded_.type, decoded));
   if (bytes % size == 0) return Shape{bytes / size};
-  return Fail(ErrorCode::kInvalidArgument, name_ + ": expected a multiple of " +
-                                               std::to_string(size) + " bytes, found " +
-                                               std::to_string(bytes));
+  return Fail(ErrorCode::kInvalidArgument, name_, ": expected a multiple of ", size,
+              " bytes, found ", bytes);
 }
 
 Result<Shape> TypedCodec::EncodedShape(ShapeSpan decoded) const {
@@ -76,9 +75,8 @@ Result<Voxels> TypedCodec::Decode(Voxels encoded, ShapeSpan decoded) const {
 Status RefuseOtherSize(const CodecSpec& spec, const ArrayRepresentation& decoded,
                        const NumpyType& plain) {
   if (decoded.may_change_size || plain.type.size == decoded.type.size) return {};
-  return Fail(ErrorCode::kNotSupported, spec.at() + " takes items of " + DataTypeName(plain.type) +
-                                            ", but the codec before it produces items of " +
-                                            std::to_string(decoded.type.size) + " bytes");
+  return Fail(ErrorCode::kNotSupported, spec.at(), " takes items of ", DataTypeName(plain.type),
+              ", but the codec before it produces items of ", decoded.type.size, " bytes");
 }
 
 Result<NumpyType> ParseItemType(const CodecSpec& spec, const char* key,
@@ -86,28 +84,28 @@ Result<NumpyType> ParseItemType(const CodecSpec& spec, const char* key,
   UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options().Find(key));
   if (found.empty() && absent) return *absent;
   if (found.empty()) {
-    return Fail(ErrorCode::kDataLoss,
-                spec.configuration_path() + ": expected the member \"" + std::string(key) + "\"");
+    return Fail(ErrorCode::kDataLoss, spec.configuration_path(), ": expected the member \"", key,
+                "\"");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, found.front().String());
   if (const auto type = ParseNumpyType(name)) return *type;
   // NumPy's other names, which are those of Zarr v3.
   if (const auto type = FindDataType(DataTypeDialect::kZarr, name)) return NumpyType{*type, false};
-  return Fail(ErrorCode::kNotSupported,
-              found.front().path() + ": unsupported data type \"" + name + "\"");
+  return Fail(ErrorCode::kNotSupported, found.front().path(), ": unsupported data type \"", name,
+              "\"");
 }
 
 Result<NumpyType> ParseNumberType(const CodecSpec& spec, const char* key,
                                   const std::optional<NumpyType>& absent) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseItemType(spec, key, absent));
   if (IsNumberType(type.type)) return type;
-  return Fail(ErrorCode::kNotSupported, spec.configuration_path() + ": converting values of " +
-                                            DataTypeName(type.type) + " is not supported");
+  return Fail(ErrorCode::kNotSupported, spec.configuration_path(), ": converting values of ",
+              DataTypeName(type.type), " is not supported");
 }
 
 tl::unexpected<Error> EncodesOnlyFloats(const std::string& codec) {
-  return Fail(ErrorCode::kNotSupported,
-              "the codec \"" + codec + "\" encodes only floats; other types can only be read");
+  return Fail(ErrorCode::kNotSupported, "the codec \"", codec,
+              "\" encodes only floats; other types can only be read");
 }
 
 }  // namespace unshard

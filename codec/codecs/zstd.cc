@@ -77,7 +77,7 @@ Result<ByteVector> EncodeZstd(ByteSpan plain, int level, bool checksum) {
       ZSTD_compress2(context.get(), stored.data(), stored.size(), plain.data(), plain.size());
   if (ZSTD_sizeof_CCtx(context.get()) > kMaxKept) context.reset();
   if (ZSTD_isError(size) != 0) {
-    return Fail(ErrorCode::kResourceExhausted, std::string("zstd: ") + ZSTD_getErrorName(size));
+    return Fail(ErrorCode::kResourceExhausted, "zstd: ", ZSTD_getErrorName(size));
   }
   stored.resize(size);
   return stored;

@@ -72,6 +72,22 @@ Error Error::Annotate(std::string_view context) && {
   return Error{code, std::string(context) + ": " + message, system_errno};
 }
 
+void MessagePart::AppendTo(std::string& message) const {
+  if (!is_number_) {
+    message += text_;
+  } else if (is_negative_) {
+    message += std::to_string(static_cast<std::int64_t>(number_));
+  } else {
+    message += std::to_string(number_);
+  }
+}
+
+std::string Message(std::initializer_list<MessagePart> parts) {
+  std::string message;
+  for (const MessagePart& part : parts) part.AppendTo(message);
+  return message;
+}
+
 tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
   return FailWith(0, code, std::move(message));
 }

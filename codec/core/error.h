@@ -5,6 +5,9 @@
 // assertion.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -42,10 +45,43 @@ template <class T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
+// A part of a message: a text, which it refers to, or a whole number in decimal digits.
+class MessagePart {
+ public:
+  template <class Text>
+  requires std::convertible_to<const Text&, std::string_view>
+  // NOLINTNEXTLINE(google-explicit-constructor): parts of messages are texts and numbers.
+  MessagePart(const Text& text) : text_(text) {}
+  template <std::integral Number>
+  requires(!std::same_as<Number, char> && !std::same_as<Number, bool>)
+      // NOLINTNEXTLINE(google-explicit-constructor): the same.
+      MessagePart(Number number)
+      : number_(static_cast<std::uint64_t>(number)), is_negative_(number < 0), is_number_(true) {}
+
+  void AppendTo(std::string& message) const;
+
+ private:
+  std::string_view text_;
+  std::uint64_t number_ = 0;  // of a negative number: 2^64 more
+  bool is_negative_ = false;
+  bool is_number_ = false;
+};
+// The parts, one after the other.
+std::string Message(std::initializer_list<MessagePart> parts);
+
 // The failure `code` with `message`, for a function with any Result.
 tl::unexpected<Error> Fail(ErrorCode code, std::string message);
 // The same, with the errno that programs expect in this case.
 tl::unexpected<Error> FailWith(int system_errno, ErrorCode code, std::string message);
+// The same with a message of these parts: Fail(ErrorCode::kDataLoss, path, ": expected ", 5).
+template <class... Parts>
+tl::unexpected<Error> Fail(ErrorCode code, const Parts&... parts) {
+  return Fail(code, Message({parts...}));
+}
+template <class... Parts>
+tl::unexpected<Error> FailWith(int system_errno, ErrorCode code, const Parts&... parts) {
+  return FailWith(system_errno, code, Message({parts...}));
+}
 
 // The failure of a system call: "doing: strerror", with a code that fits `system_errno`.
 tl::unexpected<Error> FailErrno(int system_errno, std::string_view doing);

@@ -3,8 +3,7 @@
 namespace unshard {
 
 tl::unexpected<Error> NotInBuild(const Library& library, std::string_view subject) {
-  return Fail(ErrorCode::kNotSupported,
-              std::string(subject) + " is not in this build (" + std::string(library.name) + ")");
+  return Fail(ErrorCode::kNotSupported, subject, " is not in this build (", library.name, ")");
 }
 
 std::vector<const Library*> Libraries() {

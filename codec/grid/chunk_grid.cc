@@ -26,12 +26,11 @@ Status CheckDimension(std::size_t dimension, std::uint64_t extent, std::uint64_t
                       std::int64_t origin) {
   const std::string where = "dimension " + std::to_string(dimension) + ": ";
   if (chunk_extent == 0) {
-    return Fail(ErrorCode::kDataLoss, where + "expected a chunk extent of 1 or more, found 0");
+    return Fail(ErrorCode::kDataLoss, where, "expected a chunk extent of 1 or more, found 0");
   }
   if (!EndFits(origin, extent)) {
-    return Fail(ErrorCode::kDataLoss, where + "expected an end below 2^63, found origin " +
-                                          std::to_string(origin) + " and extent " +
-                                          std::to_string(extent));
+    return Fail(ErrorCode::kDataLoss, where, "expected an end below 2^63, found origin ", origin,
+                " and extent ", extent);
   }
   return {};
 }
@@ -43,10 +42,8 @@ Result<ChunkGrid> ChunkGrid::Make(std::vector<std::uint64_t> shape,
                                   std::vector<std::int64_t> origin) {
   if (origin.empty()) origin.assign(shape.size(), 0);
   if (chunk_shape.size() != shape.size() || origin.size() != shape.size()) {
-    return Fail(ErrorCode::kDataLoss, "expected a chunk shape and an origin of rank " +
-                                          std::to_string(shape.size()) + ", found ranks " +
-                                          std::to_string(chunk_shape.size()) + " and " +
-                                          std::to_string(origin.size()));
+    return Fail(ErrorCode::kDataLoss, "expected a chunk shape and an origin of rank ", shape.size(),
+                ", found ranks ", chunk_shape.size(), " and ", origin.size());
   }
   ChunkGrid grid;
   for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -133,8 +133,8 @@ std::string ItemPath(const std::string& path, std::size_t index) {
 }
 
 tl::unexpected<Error> JsonCursor::Expected(std::string_view expected) const {
-  return Fail(ErrorCode::kDataLoss, (path_.empty() ? "document" : path_) + ": expected " +
-                                        std::string(expected) + ", found " + Describe(*value_));
+  return Fail(ErrorCode::kDataLoss, path_.empty() ? "document" : path_, ": expected ", expected,
+              ", found ", Describe(*value_));
 }
 
 Status JsonCursor::ExpectObject() const {
@@ -146,7 +146,7 @@ Result<JsonCursor> JsonCursor::Member(std::string_view key) const {
   UNSHARD_RETURN_IF_ERROR(ExpectObject());
   const JsonValue* const member = value_->Find(key);
   if (member == nullptr) {
-    return Fail(ErrorCode::kDataLoss, MemberPath(path_, key) + ": expected a value, found nothing");
+    return Fail(ErrorCode::kDataLoss, MemberPath(path_, key), ": expected a value, found nothing");
   }
   return JsonCursor(*member, MemberPath(path_, key));
 }

@@ -63,15 +63,14 @@ class DatasetParser {
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, cursor.String());
     const auto type = FindDataType(DataTypeDialect::kN5, name);
     if (!type) {
-      return Fail(ErrorCode::kNotSupported, cursor.path() + ": unsupported data type \"" + name +
-                                                "\"; expected integers or floats");
+      return Fail(ErrorCode::kNotSupported, cursor.path(), ": unsupported data type \"", name,
+                  "\"; expected integers or floats");
     }
     array_.data_type = *type;
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, document_.OptionalMember("codecs"));
     if (!codecs.empty()) {
-      return Fail(
-          ErrorCode::kNotSupported,
-          codecs.front().path() + ": block codecs are not supported; expected `compression`");
+      return Fail(ErrorCode::kNotSupported, codecs.front().path(),
+                  ": block codecs are not supported; expected `compression`");
     }
     if (array_.codec_json.is_null()) {
       UNSHARD_RETURN_IF_ERROR(document_.Member("compression"));
@@ -163,7 +162,7 @@ Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array) {
   UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
   const std::string type = DataTypeName(array.data_type);
   if (!FindDataType(DataTypeDialect::kN5, type)) {
-    return Fail(ErrorCode::kNotSupported, "N5 has no data type " + type);
+    return Fail(ErrorCode::kNotSupported, "N5 has no data type ", type);
   }
   if (std::any_of(array.chunk_shape.begin(), array.chunk_shape.end(),
                   [](std::uint64_t extent) { return extent > kMaxBlockExtent; })) {

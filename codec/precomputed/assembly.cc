@@ -59,13 +59,12 @@ class NeuroglancerAssembly final : public ShardAssembly {
     UNSHARD_RETURN_IF_ERROR(CheckPlaces(places_, {index_size_, end_ - index_size_}));
     for (const ChunkPlace& place : places_) {
       if (LocateChunkId(spec_, place.slot) != ShardSlot{shard_, place.page, place.slot}) {
-        return Fail(ErrorCode::kInternal,
-                    "chunk id " + std::to_string(place.slot) + " does not belong to minishard " +
-                        std::to_string(place.page) + " of shard " + std::to_string(shard_));
+        return Fail(ErrorCode::kInternal, "chunk id ", place.slot, " does not belong to minishard ",
+                    place.page, " of shard ", shard_);
       }
     }
     if (!pages_.empty() && pages_.back() >> spec_.minishard_bits != 0) {
-      return Fail(ErrorCode::kInternal, "there is no minishard " + std::to_string(pages_.back()));
+      return Fail(ErrorCode::kInternal, "there is no minishard ", pages_.back());
     }
     return {};
   }

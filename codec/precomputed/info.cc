@@ -206,10 +206,9 @@ class InfoParser {
       const auto [begin, end] = seen.equal_range(one.directory);
       for (auto known = begin; known != end; ++known) {
         if (!ShareNames(*known->second, one)) continue;
-        return Fail(ErrorCode::kDataLoss,
-                    one.json_path + ": conflicts with " + known->second->json_path +
-                        ", which stores shards or chunks under the same names in \"" +
-                        one.directory + "\"");
+        return Fail(
+            ErrorCode::kDataLoss, one.json_path, ": conflicts with ", known->second->json_path,
+            ", which stores shards or chunks under the same names in \"", one.directory, "\"");
       }
       seen.emplace(one.directory, &one);
     }
@@ -281,7 +280,7 @@ class InfoParser {
     UNSHARD_RETURN_IF_ERROR(TakeResolution(scale, array));
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, root_.StringMember("data_type"));
     if (!type_) {
-      return Fail(ErrorCode::kNotSupported, "data_type: unsupported data type \"" + name + "\"");
+      return Fail(ErrorCode::kNotSupported, "data_type: unsupported data type \"", name, "\"");
     }
     array.data_type = *type_;
     UNSHARD_ASSIGN_OR_RETURN(const auto type, root_.OptionalMember("type"));

@@ -274,7 +274,7 @@ Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string
   // Proof: the merged document, once it is unsharded, equals the edit, so that a second merge finds
   // no change.
   const auto again = ParseNeuroglancerInfo(merged);
-  if (!again) return Fail(ErrorCode::kInternal, "merged info: " + again.error().message);
+  if (!again) return Fail(ErrorCode::kInternal, "merged info: ", again.error().message);
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue shown, ParseJson(again->unsharded_text));
   InfoMerger proof(*again, holds_chunks);

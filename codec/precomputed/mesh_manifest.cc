@@ -15,8 +15,8 @@ constexpr std::uint64_t kFragmentSize = 16;  // x, y, z, size
 
 tl::unexpected<Error> FailLength(const std::string& what, std::uint64_t expected,
                                  std::size_t found) {
-  return Fail(ErrorCode::kDataLoss, "mesh manifest: expected " + std::to_string(expected) +
-                                        " bytes for " + what + ", found " + std::to_string(found));
+  return Fail(ErrorCode::kDataLoss, "mesh manifest: expected ", expected, " bytes for ", what,
+              ", found ", found);
 }
 
 }  // namespace

@@ -135,9 +135,8 @@ class MinishardWalk : public IndexWalk {
     const std::uint64_t overhead =
         gzip ? MaxGzipSize(max_index_bytes_) - max_index_bytes_ + kHeader : 0;
     if (stored_size <= max_index_bytes_ || stored_size - max_index_bytes_ <= overhead) return {};
-    return Fail(ErrorCode::kResourceExhausted, "index of " + Name() + ": expected at most " +
-                                                   std::to_string(max_index_bytes_) +
-                                                   " bytes, found " + std::to_string(stored_size));
+    return Fail(ErrorCode::kResourceExhausted, "index of ", Name(), ": expected at most ",
+                max_index_bytes_, " bytes, found ", stored_size);
   }
 
   Result<IndexStep> FeedMinishardIndex(ByteSpan bytes, std::uint64_t object_size) {
@@ -230,9 +229,8 @@ class NeuroglancerShardFormat : public ShardFormat {
 
   [[nodiscard]] Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t max_bytes) const override {
     if (stored_is_plain() && stored.size() > max_bytes) {
-      return Fail(ErrorCode::kResourceExhausted, "chunk: expected at most " +
-                                                     std::to_string(max_bytes) + " bytes, found " +
-                                                     std::to_string(stored.size()));
+      return Fail(ErrorCode::kResourceExhausted, "chunk: expected at most ", max_bytes,
+                  " bytes, found ", stored.size());
     }
     // An entry of length 0 is an empty chunk in either encoding.
     if (stored_is_plain() || stored.empty()) return stored;
@@ -245,9 +243,8 @@ class NeuroglancerShardFormat : public ShardFormat {
 
   [[nodiscard]] Status CanWrite() const override {
     if (ShardIndexSize(spec_)) return {};
-    return Fail(ErrorCode::kNotSupported,
-                "minishard_bits: " + std::to_string(spec_.minishard_bits) +
-                    " is too many: no file can hold such a shard index");
+    return Fail(ErrorCode::kNotSupported, "minishard_bits: ", spec_.minishard_bits,
+                " is too many: no file can hold such a shard index");
   }
 
   [[nodiscard]] std::uint64_t fixed_index_bytes() const override {
@@ -275,8 +272,7 @@ class NeuroglancerShardFormat : public ShardFormat {
 
   [[nodiscard]] Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override {
     if (body.size() <= max_bytes) return body;
-    return Fail(ErrorCode::kResourceExhausted,
-                "the shard takes more than " + std::to_string(max_bytes) + " bytes");
+    return Fail(ErrorCode::kResourceExhausted, "the shard takes more than ", max_bytes, " bytes");
   }
 
  private:

@@ -117,9 +117,8 @@ bool KeepsAxes(const AxisMap& map, std::size_t rank) {
 Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAxis> from_axes,
                             const ArrayMetadata& to) {
   if (!SameTypes(from.data_type, to.data_type)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "expected the data type " + DataTypeName(from.data_type) +
-                    " of the source, found " + DataTypeName(to.data_type));
+    return Fail(ErrorCode::kInvalidArgument, "expected the data type ",
+                DataTypeName(from.data_type), " of the source, found ", DataTypeName(to.data_type));
   }
   if (auto map = MapByName(NamesOf(from_axes), NamesOf(to))) {
     if (Fits(*map, from.shape, to.shape)) return *std::move(map);

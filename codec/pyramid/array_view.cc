@@ -18,8 +18,8 @@ Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
   const DataTypeNames* const names = FindDataTypeNames(presented);
   const auto dialect = to == ArrayDialect::kN5 ? DataTypeDialect::kN5 : DataTypeDialect::kNewVolume;
   if (names != nullptr && names->IsIn(dialect)) return presented;
-  return Fail(ErrorCode::kNotSupported,
-              std::string(DialectName(to)) + " has no data type like " + DataTypeName(type));
+  return Fail(ErrorCode::kNotSupported, DialectName(to), " has no data type like ",
+              DataTypeName(type));
 }
 
 // In a pyramid all axes are named, because readers identify them by name.

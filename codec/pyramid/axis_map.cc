@@ -44,14 +44,13 @@ Result<AxisMap> MapToVolume(std::span<const PyramidAxis> axes,
     } else if (shape[axis] != 1) {
       const std::string name =
           axes[axis].name.empty() ? "number " + std::to_string(axis) : axes[axis].name;
-      return Fail(ErrorCode::kNotSupported, "the axis " + name + " of extent " +
-                                                std::to_string(shape[axis]) +
-                                                " is none of x, y, z and channel");
+      return Fail(ErrorCode::kNotSupported, "the axis ", name, " of extent ", shape[axis],
+                  " is none of x, y, z and channel");
     }
   }
   if (map[2] && map[3]) return map;
-  return Fail(ErrorCode::kNotSupported, "the " + std::to_string(axes.size()) +
-                                            " axes of the array do not include both x and y");
+  return Fail(ErrorCode::kNotSupported, "the ", axes.size(),
+              " axes of the array do not include both x and y");
 }
 
 }  // namespace

@@ -271,9 +271,8 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
                               const ChunkEncoding& encoding, std::size_t rank) {
   if (encoding.items != "raw" || !CanExpress(dialect, encoding.steps)) {
     const std::string name = encoding.steps.empty() ? encoding.items : encoding.steps.front().name;
-    return Fail(ErrorCode::kNotSupported, "encoding chunks of " +
-                                              std::string(DialectName(dialect)) +
-                                              " with the codec " + name + " is not supported");
+    return Fail(ErrorCode::kNotSupported, "encoding chunks of ", DialectName(dialect),
+                " with the codec ", name, " is not supported");
   }
   JsonValue json = JsonValue::Object();
   switch (dialect) {

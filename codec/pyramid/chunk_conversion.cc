@@ -25,10 +25,8 @@ Result<std::uint64_t> PartsOf(const PresentedArray& array) {
   if (channels <= together || array.presented.chunk_shape[kChannels] != channels) return 1;
   const std::uint64_t parts = (channels - 1) / together + 1;
   if (parts <= kMostParts) return parts;
-  return Fail(ErrorCode::kNotSupported, std::to_string(channels) + " channels in chunks of " +
-                                            std::to_string(together) +
-                                            ": each chunk of the view would consist of more than " +
-                                            std::to_string(kMostParts) + " stored chunks");
+  return Fail(ErrorCode::kNotSupported, channels, " channels in chunks of ", together,
+              ": each chunk of the view would consist of more than ", kMostParts, " stored chunks");
 }
 
 std::vector<ByteVector> One(ByteVector bytes) {
@@ -59,9 +57,8 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     if (made.joins() && axis == kChannels) continue;
     if (!IsAligned(made.array_, axis)) {
-      return Fail(ErrorCode::kNotSupported,
-                  "axis " + std::to_string(axis) +
-                      ": the source and the view divide it into different chunks");
+      return Fail(ErrorCode::kNotSupported, "axis ", axis,
+                  ": the source and the view divide it into different chunks");
     }
   }
   made.inverse_ = InverseMap(axes, stored.rank());
@@ -207,8 +204,8 @@ Status ChunkConversion::CanHold(const Voxels& presented) const {
   const auto other =
       std::find_if(bytes.begin(), bytes.end(), [](std::uint8_t value) { return value > 1; });
   if (other == bytes.end()) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              "an array of bool: expected voxels of 0 and 1, found " + std::to_string(*other));
+  return Fail(ErrorCode::kInvalidArgument, "an array of bool: expected voxels of 0 and 1, found ",
+              *other);
 }
 
 Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan presented,

@@ -109,8 +109,8 @@ Status CheckUnits(const PyramidGeometry& geometry, std::vector<std::string>& war
     if (axis.kind != PyramidAxis::Kind::kSpace && axis.kind != PyramidAxis::Kind::kOther) continue;
     if (axis.unit.empty()) guessed = true;
     if (axis.unit.empty() || axis.unit == "nm") continue;
-    return Fail(ErrorCode::kNotSupported, "the unit " + axis.unit + " of the axis " + axis.name +
-                                              " is not a length, which a precomputed volume needs");
+    return Fail(ErrorCode::kNotSupported, "the unit ", axis.unit, " of the axis ", axis.name,
+                " is not a length, which a precomputed volume needs");
   }
   if (guessed) warnings.emplace_back(kNoUnits);
   return {};
@@ -120,8 +120,8 @@ Status KeysDiffer(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     if (seen.insert(path).second) continue;
-    return Fail(ErrorCode::kNotSupported, "two levels have the resolution " + path +
-                                              ", but scales are named by their resolution");
+    return Fail(ErrorCode::kNotSupported, "two levels have the resolution ", path,
+                ", but scales are named by their resolution");
   }
   return {};
 }

@@ -40,17 +40,15 @@ Result<std::optional<std::vector<double>>> FactorsOf(const JsonValue& group,
   if (const JsonValue* own = array.attributes.Find("downsamplingFactors")) {
     auto factors = NumbersOf(own, rank);
     if (factors) return Reversed(*std::move(factors));
-    return Fail(ErrorCode::kDataLoss, "s" + std::to_string(level) +
-                                          ": downsamplingFactors: expected " +
-                                          std::to_string(rank) + " numbers");
+    return Fail(ErrorCode::kDataLoss, "s", level, ": downsamplingFactors: expected ", rank,
+                " numbers");
   }
   for (const char* name : {"downsamplingFactors", "scales"}) {
     const auto& lists = ItemsOf(group, name);
     if (level >= lists.size()) continue;
     auto factors = NumbersOf(&lists[level], rank);
     if (factors) return Reversed(*std::move(factors));
-    return Fail(ErrorCode::kDataLoss, std::string(name) + "[" + std::to_string(level) +
-                                          "]: expected " + std::to_string(rank) + " numbers");
+    return Fail(ErrorCode::kDataLoss, name, "[", level, "]: expected ", rank, " numbers");
   }
   return std::nullopt;
 }
@@ -97,7 +95,7 @@ Result<std::vector<double>> CornerOf(const JsonValue& attributes, std::size_t ra
   if (offset == nullptr) return std::vector<double>(rank, 0);
   auto corner = NumbersOf(offset, rank);
   if (corner) return Reversed(*std::move(corner));
-  return Fail(ErrorCode::kDataLoss, name + "offset: expected " + std::to_string(rank) + " numbers");
+  return Fail(ErrorCode::kDataLoss, name, "offset: expected ", rank, " numbers");
 }
 
 // The resolution of a level is `pixelResolution` times its factors, else its own `resolution`
@@ -138,7 +136,7 @@ Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<Pyram
     }
     position.resolution.push_back(nanometres.value_or(unit.multiplier));
     if (!(position.resolution.back() > 0)) {
-      return Fail(ErrorCode::kDataLoss, name + "expected a resolution above 0");
+      return Fail(ErrorCode::kDataLoss, name, "expected a resolution above 0");
     }
     if (level == 0 && (is_space || !pixel)) {
       geometry.axes[axis].unit = nanometres ? "nm" : unit.base;
@@ -156,8 +154,8 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
   geometry.axes = AxesOf(levels.front().array);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (levels[i].array.rank() != geometry.axes.size()) {
-      return Fail(ErrorCode::kDataLoss,
-                  levels[i].path + ": has another number of axes than the other levels");
+      return Fail(ErrorCode::kDataLoss, levels[i].path,
+                  ": has another number of axes than the other levels");
     }
     UNSHARD_ASSIGN_OR_RETURN(auto position, PositionOf(attributes, levels, i, geometry));
     geometry.levels.push_back(std::move(position));
@@ -174,10 +172,9 @@ Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::siz
     const double factor =
         geometry.levels[level].resolution[axis] / geometry.levels.front().resolution[axis];
     if (!IsNearlyWhole(factor) || factor < 0.5) {
-      return Fail(ErrorCode::kNotSupported,
-                  "level " + std::to_string(level) + " is " + ShortestDecimal(factor) +
-                      " times as coarse as level 0 along " + geometry.axes[axis].name +
-                      ", but downsamplingFactors must be whole numbers");
+      return Fail(ErrorCode::kNotSupported, "level ", level, " is ", ShortestDecimal(factor),
+                  " times as coarse as level 0 along ", geometry.axes[axis].name,
+                  ", but downsamplingFactors must be whole numbers");
     }
     factors.push_back(std::round(factor));
   }

@@ -70,9 +70,9 @@ Status Apply(const JsonValue& owner, const std::string& name, Transform& to) {
     if (type == "identity") continue;
     const auto numbers = NumbersOf(one.Find(type), to.scale.size());
     if ((type != "scale" && type != "translation") || !numbers) {
-      return Fail(ErrorCode::kNotSupported,
-                  name + ".coordinateTransformations: expected scales and translations with " +
-                      std::to_string(to.scale.size()) + " numbers");
+      return Fail(ErrorCode::kNotSupported, name,
+                  ".coordinateTransformations: expected scales and translations with ",
+                  to.scale.size(), " numbers");
     }
     for (std::size_t axis = 0; axis < to.scale.size(); ++axis) {
       if (type == "scale") {
@@ -119,8 +119,8 @@ Result<std::vector<PyramidAxis>> ReadAxes(const JsonValue& multiscale, std::size
                                           std::vector<std::string>& warnings) {
   const std::vector<JsonValue> axes = AxesOf(multiscale, rank);
   if (axes.size() != rank) {
-    return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: expected " + std::to_string(rank) +
-                                          " axes, found " + std::to_string(axes.size()));
+    return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: expected ", rank, " axes, found ",
+                axes.size());
   }
   std::vector<PyramidAxis> read;
   for (const JsonValue& axis : axes) {
@@ -250,15 +250,13 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
   UNSHARD_ASSIGN_OR_RETURN(geometry.axes, ReadAxes(multiscale, rank, geometry.warnings));
   const auto& datasets = ItemsOf(multiscale, "datasets");
   if (datasets.size() != levels.size()) {
-    return Fail(ErrorCode::kDataLoss, "multiscales[0].datasets: expected " +
-                                          std::to_string(levels.size()) + " levels, found " +
-                                          std::to_string(datasets.size()));
+    return Fail(ErrorCode::kDataLoss, "multiscales[0].datasets: expected ", levels.size(),
+                " levels, found ", datasets.size());
   }
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const std::string name = "multiscales[0].datasets[" + std::to_string(i) + "]";
     if (levels[i].array.rank() != rank) {
-      return Fail(ErrorCode::kDataLoss,
-                  name + ": has another number of axes than the other levels");
+      return Fail(ErrorCode::kDataLoss, name, ": has another number of axes than the other levels");
     }
     UNSHARD_ASSIGN_OR_RETURN(Transform transform, TransformOf(datasets, levels, i));
     UNSHARD_RETURN_IF_ERROR(Apply(multiscale, "multiscales[0]", transform));
@@ -266,8 +264,8 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
       // Some writers give the time of a single moment the scale 0.
       if (transform.scale[axis] == 0 && IsSingle(levels, axis)) transform.scale[axis] = 1;
       if (!(transform.scale[axis] > 0)) {
-        return Fail(ErrorCode::kNotSupported,
-                    name + ": expected a scale above 0 along the axis " + geometry.axes[axis].name);
+        return Fail(ErrorCode::kNotSupported, name, ": expected a scale above 0 along the axis ",
+                    geometry.axes[axis].name);
       }
       const auto nanometres = Nanometres({1, geometry.axes[axis].unit});
       if (!nanometres) continue;

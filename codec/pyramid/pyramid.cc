@@ -43,8 +43,8 @@ Result<PyramidGeometry> GeometryOfScales(const std::vector<PyramidLevel>& levels
     UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry scale, GeometryOfArray(levels[i].array));
     for (const double resolution : scale.levels.front().resolution) {
       if (resolution > 0) continue;
-      return Fail(ErrorCode::kDataLoss,
-                  ItemPath("scales", i) + ".resolution: expected numbers above 0");
+      return Fail(ErrorCode::kDataLoss, ItemPath("scales", i),
+                  ".resolution: expected numbers above 0");
     }
     geometry.axes = std::move(scale.axes);
     geometry.axes.front().name = "c";
@@ -90,10 +90,9 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
       const bool is_place = resolution > 1 / kLargest && resolution < kLargest &&
                             std::abs(level.corner[axis]) < kLargest;
       if (is_place) continue;
-      return Fail(ErrorCode::kNotSupported, "a resolution of " + ShortestDecimal(resolution) +
-                                                " and an offset of " +
-                                                ShortestDecimal(level.corner[axis]) +
-                                                ": expected numbers between 1e-30 and 1e30");
+      return Fail(ErrorCode::kNotSupported, "a resolution of ", ShortestDecimal(resolution),
+                  " and an offset of ", ShortestDecimal(level.corner[axis]),
+                  ": expected numbers between 1e-30 and 1e30");
     }
   }
   return geometry;
@@ -111,9 +110,8 @@ Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
                                  std::string_view what) {
   const double voxels = level.corner[axis] / level.resolution[axis];
   if (IsNearlyWhole(voxels)) return static_cast<std::int64_t>(std::llround(voxels));
-  return Fail(ErrorCode::kNotSupported, std::string(what) + ": begins at voxel " +
-                                            ShortestDecimal(voxels) +
-                                            ", but an offset must be a whole number of voxels");
+  return Fail(ErrorCode::kNotSupported, what, ": begins at voxel ", ShortestDecimal(voxels),
+              ", but an offset must be a whole number of voxels");
 }
 
 JsonValue NumberList(std::span<const double> values) {

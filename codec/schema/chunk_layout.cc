@@ -186,9 +186,8 @@ Status ChunkShapeConstraints::Merge(const ChunkShapeConstraints& other) {
   UNSHARD_RETURN_IF_ERROR(MergeConstraints(shape, other.shape));
   UNSHARD_RETURN_IF_ERROR(MergeConstraints(aspect_ratio, other.aspect_ratio));
   if (!Agree(elements, other.elements)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "conflicting hard constraints: " + std::to_string(*elements.value) + " and " +
-                    std::to_string(*other.elements.value) + " elements");
+    return Fail(ErrorCode::kInvalidArgument, "conflicting hard constraints: ", *elements.value,
+                " and ", *other.elements.value, " elements");
   }
   MergeConstraint(elements, other.elements);
   return {};
@@ -200,9 +199,8 @@ bool ChunkShapeConstraints::empty() const {
 
 Status ChunkLayout::SetRank(std::size_t value) {
   if (rank && *rank != value) {
-    return Fail(ErrorCode::kInvalidArgument, "rank " + std::to_string(value) +
-                                                 " conflicts with rank " + std::to_string(*rank) +
-                                                 " of the rest of the chunk layout");
+    return Fail(ErrorCode::kInvalidArgument, "rank ", value, " conflicts with rank ", *rank,
+                " of the rest of the chunk layout");
   }
   rank = value;
   return {};

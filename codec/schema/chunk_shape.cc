@@ -27,9 +27,8 @@ struct Started {
 
 Result<Started> StartShape(const Constraints<std::int64_t>& constraints, const Extents& extents) {
   if (!constraints.empty() && constraints.size() != extents.size()) {
-    return Fail(ErrorCode::kInvalidArgument, "chunk_layout: expected rank " +
-                                                 std::to_string(extents.size()) + ", found rank " +
-                                                 std::to_string(constraints.size()));
+    return Fail(ErrorCode::kInvalidArgument, "chunk_layout: expected rank ", extents.size(),
+                ", found rank ", constraints.size());
   }
   Started started;
   started.shape.resize(extents.size(), 0);
@@ -40,9 +39,8 @@ Result<Started> StartShape(const Constraints<std::int64_t>& constraints, const E
     started.hard[i] = constraints[i].hard();
     if (started.shape[i] != -1) continue;
     if (!extents[i]) {
-      return Fail(ErrorCode::kInvalidArgument, "chunk_layout: dimension " + std::to_string(i) +
-                                                   " asks for chunks of the whole extent (-1), "
-                                                   "but the domain has no bounds there");
+      return Fail(ErrorCode::kInvalidArgument, "chunk_layout: dimension ", i,
+                  " asks for chunks of the whole extent (-1), but the domain has no bounds there");
     }
     started.shape[i] = std::max<std::int64_t>(1, *extents[i]);
   }
@@ -165,12 +163,9 @@ Result<std::vector<std::int64_t>> ChooseChunkShape(const ChunkShapeConstraints& 
 
 tl::unexpected<Error> NoMultiple(std::int64_t shard, std::int64_t chunk, std::size_t dimension) {
   const std::int64_t below = shard / chunk * chunk;
-  return Fail(ErrorCode::kInvalidArgument,
-              "chunk_layout: write chunks of " + std::to_string(shard) +
-                  " are not a multiple of read chunks of " + std::to_string(chunk) +
-                  " along dimension " + std::to_string(dimension) + "; " +
-                  (below > 0 ? std::to_string(below) + " or " : "") +
-                  std::to_string(below + chunk) + " would fit");
+  return Fail(ErrorCode::kInvalidArgument, "chunk_layout: write chunks of ", shard,
+              " are not a multiple of read chunks of ", chunk, " along dimension ", dimension, "; ",
+              below > 0 ? std::to_string(below) + " or " : "", below + chunk, " would fit");
 }
 
 Result<ChunkShapes> ChooseChunkShapes(const ChunkShapeConstraints& read,

@@ -94,10 +94,10 @@ Status ParsePrecomputed(const JsonCursor& json, CodecConstraints& spec) {
       json, {"shard_data_encoding", OptionType::kWord, 0, 0, kShardEncodings, {}}, spec));
   const std::string encoding = TextOf(spec.members, "encoding");
   if (spec.members.Find("jpeg_quality") != nullptr && encoding != "jpeg") {
-    return Fail(ErrorCode::kDataLoss, json.path() + ".jpeg_quality: needs the encoding jpeg");
+    return Fail(ErrorCode::kDataLoss, json.path(), ".jpeg_quality: needs the encoding jpeg");
   }
   if (spec.members.Find("png_level") != nullptr && encoding != "png") {
-    return Fail(ErrorCode::kDataLoss, json.path() + ".png_level: needs the encoding png");
+    return Fail(ErrorCode::kDataLoss, json.path(), ".png_level: needs the encoding png");
   }
   return {};
 }
@@ -162,16 +162,15 @@ Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
 
 Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& other) {
   if (into.driver != other.driver) {
-    return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers " +
-                                                 std::string(DriverName(into.driver)) + " and " +
-                                                 std::string(DriverName(other.driver)));
+    return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers ", DriverName(into.driver),
+                " and ", DriverName(other.driver));
   }
   for (const auto& [key, value] : other.members.members()) {
     const JsonValue* const mine = into.members.Find(key);
     if (mine == nullptr) {
       into.members.Set(key, value);
     } else if (!SameMeaning(*mine, value)) {
-      return Fail(ErrorCode::kInvalidArgument, "codec." + key + ": conflicting values");
+      return Fail(ErrorCode::kInvalidArgument, "codec.", key, ": conflicting values");
     }
   }
   if (!other.chain) return {};

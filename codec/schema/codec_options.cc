@@ -64,8 +64,8 @@ Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_
   for (const ConstraintOption& option : found->options) {
     UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(object, option));
     if (!value && option.fallback.empty()) {
-      return Fail(ErrorCode::kDataLoss,
-                  MemberPath(object.path(), option.name) + ": missing; " + name + " needs it");
+      return Fail(ErrorCode::kDataLoss, MemberPath(object.path(), option.name), ": missing; ", name,
+                  " needs it");
     }
     if (!value) {
       UNSHARD_ASSIGN_OR_RETURN(value, ParseJson(option.fallback));
@@ -74,8 +74,7 @@ Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_
   }
   for (const auto& [key, value] : object.value().members()) {
     if (compressor.Find(key) != nullptr) continue;
-    return Fail(ErrorCode::kDataLoss,
-                MemberPath(object.path(), key) + ": unknown option of " + name);
+    return Fail(ErrorCode::kDataLoss, MemberPath(object.path(), key), ": unknown option of ", name);
   }
   return compressor;
 }

@@ -50,8 +50,7 @@ Status MergeConstraints(Constraints<T>& into, const Constraints<T>& values) {
   if (into.empty()) into.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Agree(into[i], values[i])) continue;
-    return Fail(ErrorCode::kInvalidArgument,
-                "dimension " + std::to_string(i) + " has conflicting hard constraints");
+    return Fail(ErrorCode::kInvalidArgument, "dimension ", i, " has conflicting hard constraints");
   }
   for (std::size_t i = 0; i < values.size(); ++i) MergeConstraint(into[i], values[i]);
   return {};

@@ -54,10 +54,10 @@ Status CheckRank(const Schema& wanted, const Schema& base) {
     if (base.domain->labelled()) names += (i == 0 ? " (" : ", ") + labels[i];
     if (i < chunk.size() && chunk[i].value) example += comma + std::to_string(*chunk[i].value);
   }
-  return Fail(ErrorCode::kInvalidArgument,
-              "chunk_layout: " + std::to_string(*rank) + (*rank == 1 ? " number" : " numbers") +
-                  ", but there are " + std::to_string(base.domain->rank()) + " dimensions" + names +
-                  (names.empty() ? "" : ")") + (example.empty() ? "" : "; for example " + example));
+  return Fail(ErrorCode::kInvalidArgument, "chunk_layout: ", *rank,
+              *rank == 1 ? " number" : " numbers", ", but there are ", base.domain->rank(),
+              " dimensions", names, names.empty() ? "" : ")",
+              example.empty() ? "" : "; for example " + example);
 }
 
 // The smallest divisor of `shard` from `extent` on; nothing where there is none.

@@ -65,9 +65,8 @@ Status MergeDimensionUnits(DimensionUnits& into, const DimensionUnits& other) {
   if (into.empty()) into.resize(other.size());
   for (std::size_t i = 0; i < other.size(); ++i) {
     if (!other[i] || !into[i] || *other[i] == *into[i]) continue;
-    return Fail(ErrorCode::kInvalidArgument, "dimension_units: dimension " + std::to_string(i) +
-                                                 " has conflicting units: " + UnitText(*into[i]) +
-                                                 " and " + UnitText(*other[i]));
+    return Fail(ErrorCode::kInvalidArgument, "dimension_units: dimension ", i,
+                " has conflicting units: ", UnitText(*into[i]), " and ", UnitText(*other[i]));
   }
   for (std::size_t i = 0; i < other.size(); ++i) {
     if (other[i]) into[i] = other[i];

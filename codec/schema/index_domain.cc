@@ -149,8 +149,7 @@ std::optional<MergedBound> MergeBound(const MergedBound& a, const MergedBound& b
 }
 
 tl::unexpected<Error> Mismatch(std::size_t dimension, const std::string& what) {
-  return Fail(ErrorCode::kInvalidArgument,
-              "domain: dimension " + std::to_string(dimension) + ": " + what);
+  return Fail(ErrorCode::kInvalidArgument, "domain: dimension ", dimension, ": ", what);
 }
 
 }  // namespace
@@ -261,9 +260,8 @@ JsonValue IndexDomainJson(const IndexDomain& domain) {
 
 Result<IndexDomain> MergeDomains(const IndexDomain& a, const IndexDomain& b) {
   if (a.rank() != b.rank()) {
-    return Fail(ErrorCode::kInvalidArgument, "domain: conflicting ranks " +
-                                                 std::to_string(a.rank()) + " and " +
-                                                 std::to_string(b.rank()));
+    return Fail(ErrorCode::kInvalidArgument, "domain: conflicting ranks ", a.rank(), " and ",
+                b.rank());
   }
   IndexDomain merged = a;
   for (std::size_t i = 0; i < a.rank(); ++i) {

@@ -12,8 +12,8 @@ Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::st
     std::string known;
     for (const std::string_view name : names)
       known += (known.empty() ? "" : ", ") + std::string(name);
-    return Fail(ErrorCode::kDataLoss,
-                MemberPath(object.path(), key) + ": unknown member; known members: " + known);
+    return Fail(ErrorCode::kDataLoss, MemberPath(object.path(), key),
+                ": unknown member; known members: ", known);
   }
   return {};
 }

@@ -13,9 +13,8 @@ namespace {
 
 Status SetRank(Schema& schema, std::size_t rank, std::string_view member) {
   if (schema.rank && *schema.rank != rank) {
-    return Fail(ErrorCode::kInvalidArgument, std::string(member) + ": rank " +
-                                                 std::to_string(rank) + " conflicts with rank " +
-                                                 std::to_string(*schema.rank));
+    return Fail(ErrorCode::kInvalidArgument, member, ": rank ", rank, " conflicts with rank ",
+                *schema.rank);
   }
   schema.rank = rank;
   return {};
@@ -23,9 +22,8 @@ Status SetRank(Schema& schema, std::size_t rank, std::string_view member) {
 
 Status SetDtype(Schema& schema, const DataTypeNames& type) {
   if (schema.dtype != nullptr && schema.dtype != &type) {
-    return Fail(ErrorCode::kInvalidArgument, "dtype: conflicting data types " +
-                                                 std::string(schema.dtype->name) + " and " +
-                                                 std::string(type.name));
+    return Fail(ErrorCode::kInvalidArgument, "dtype: conflicting data types ", schema.dtype->name,
+                " and ", type.name);
   }
   schema.dtype = &type;
   return {};

@@ -11,7 +11,7 @@ namespace unshard {
 namespace {
 
 tl::unexpected<Error> ResolutionContradiction(const std::string& what) {
-  return Fail(ErrorCode::kInvalidArgument, "codec.codecs: " + what);
+  return Fail(ErrorCode::kInvalidArgument, "codec.codecs: ", what);
 }
 
 std::vector<std::int64_t> ShapeOf(const JsonValue& array) {

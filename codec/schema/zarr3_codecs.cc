@@ -120,8 +120,8 @@ Status ParseConfiguration(const JsonCursor& configuration, const KnownCodec& kno
     const bool of_sharding =
         codec.sharding() && (key == "chunk_shape" || key == "codecs" || key == "index_codecs");
     if (listed || of_transpose || of_sharding) continue;
-    return Fail(ErrorCode::kDataLoss,
-                MemberPath(configuration.path(), key) + ": unknown option of " + codec.name);
+    return Fail(ErrorCode::kDataLoss, MemberPath(configuration.path(), key), ": unknown option of ",
+                codec.name);
   }
   for (const ConstraintOption& option : known.options) {
     UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(configuration, option));
@@ -159,7 +159,7 @@ Result<Zarr3Codec> ParseCodec(const JsonCursor& json) {
 // --- Merging
 
 tl::unexpected<Error> Contradiction(const std::string& what) {
-  return Fail(ErrorCode::kInvalidArgument, "codec.codecs: " + what);
+  return Fail(ErrorCode::kInvalidArgument, "codec.codecs: ", what);
 }
 
 Status MergeOrder(JsonValue& into, const JsonValue& other, const Zarr3Codec& codec,

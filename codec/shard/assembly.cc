@@ -30,12 +30,12 @@ Status CheckPlaces(std::span<const ChunkPlace> places, const ByteRange& data) {
       return "entry " + std::to_string(place.slot) + " of page " + std::to_string(place.page);
     };
     if (i > 0 && places[i - 1].page == place.page && places[i - 1].slot == place.slot) {
-      return Fail(ErrorCode::kInternal, name() + " is put twice");
+      return Fail(ErrorCode::kInternal, name(), " is put twice");
     }
     if (!place.kept) continue;
     const auto within = MakeByteRange(place.range.begin, place.range.size, data.end());
     if (!within || within->begin < data.begin) {
-      return Fail(ErrorCode::kInternal, name() + " is kept outside of the base");
+      return Fail(ErrorCode::kInternal, name(), " is kept outside of the base");
     }
   }
   return {};

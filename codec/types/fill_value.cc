@@ -341,8 +341,7 @@ Result<JsonValue> ParseSchemaFillValue(const DataTypeNames& type, const JsonCurs
     case Kind::kOpaque:
       break;
   }
-  return Fail(ErrorCode::kDataLoss,
-              json.path() + ": not supported for the data type " + std::string(type.name));
+  return Fail(ErrorCode::kDataLoss, json.path(), ": not supported for the data type ", type.name);
 }
 
 JsonValue SchemaFillValueOf(const DataTypeNames& type, const JsonValue& value) {

@@ -42,17 +42,16 @@ Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
   for (std::size_t axis = 0; axis < source.shape.size(); ++axis) {
     const bool has_it = std::find(order.begin(), order.end(), axis) != order.end();
     if (!has_it && source.shape[axis] != 1) {
-      return Fail(ErrorCode::kNotSupported,
-                  name + " files have only the axes x, y, z and channel; axis " +
-                      std::to_string(axis) + " of this array is none of them");
+      return Fail(ErrorCode::kNotSupported, name,
+                  " files have only the axes x, y, z and channel; axis ", axis,
+                  " of this array is none of them");
     }
   }
   return order;
 }
 
 tl::unexpected<Error> NoSuchType(std::string_view format, const DataType& type) {
-  return Fail(ErrorCode::kNotSupported,
-              std::string(format) + " has no type for " + DataTypeName(type));
+  return Fail(ErrorCode::kNotSupported, format, " has no type for ", DataTypeName(type));
 }
 
 Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, std::uint64_t first,

@@ -25,8 +25,8 @@ Result<SpatialAxes> SpaceOf(const SourceDataset& dataset, std::size_t level) {
     if (!axis) continue;
     const PyramidAxis& described = geometry.axes[*axis];
     if (!described.unit.empty() && described.unit != "nm") {
-      return Fail(ErrorCode::kNotSupported, "the unit " + described.unit + " of the axis " +
-                                                described.name + " is not a length");
+      return Fail(ErrorCode::kNotSupported, "the unit ", described.unit, " of the axis ",
+                  described.name, " is not a length");
     }
     const double resolution = position.resolution[*axis];
     space.xyz[i] = {axis, resolution, position.corner[*axis] / resolution};

@@ -19,7 +19,7 @@ class NotEmptyCheck final : public ChunkCheck {
 std::shared_ptr<const ChunkCheck> MakeNotEmptyCheck() { return std::make_shared<NotEmptyCheck>(); }
 
 tl::unexpected<Error> RefuseChunk(std::string_view what, std::string_view why) {
-  return Fail(ErrorCode::kInvalidArgument, std::string(what) + ": " + std::string(why));
+  return Fail(ErrorCode::kInvalidArgument, what, ": ", why);
 }
 
 tl::unexpected<Error> RefuseChunkSize(std::string_view what, std::uint64_t expected,

@@ -334,9 +334,8 @@ Status DecodeChannel(ByteSpan encoded, const SegmentationLayout& layout, std::ui
           return packed.DecodeRow(block.bits, first, count, to + voxel * sizeof(Label));
         });
     if (has_labels) return {};
-    return Fail(ErrorCode::kDataLoss, std::string(kSegmentationFormat) +
-                                          ": an index has no label in the table at word " +
-                                          std::to_string(block.table));
+    return Fail(ErrorCode::kDataLoss, kSegmentationFormat,
+                ": an index has no label in the table at word ", block.table);
   });
 }
 
@@ -363,8 +362,8 @@ Result<ByteVector> EncodeCompressedSegmentation(ByteSpan labels, const Segmentat
   const auto size = voxels ? CheckedMultiply(*voxels, 4 * words) : std::nullopt;
   if (size != labels.size()) {
     return Fail(ErrorCode::kInvalidArgument,
-                "compressed_segmentation: expected one label for each voxel, found " +
-                    std::to_string(labels.size()) + " bytes");
+                "compressed_segmentation: expected one label for each voxel, found ", labels.size(),
+                " bytes");
   }
   // One packed block has to lie within reach of an offset; this also bounds every product below.
   const auto block_voxels = CheckedProduct(form.block_shape);

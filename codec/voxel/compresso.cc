@@ -29,7 +29,7 @@ constexpr std::uint64_t kHeaderSize = 36;
 constexpr std::uint64_t kMaxVoxels = (std::uint64_t{1} << 32) - 1;
 
 tl::unexpected<Error> Damaged(const std::string& why) {
-  return Fail(ErrorCode::kDataLoss, "compresso chunk: " + why);
+  return Fail(ErrorCode::kDataLoss, "compresso chunk: ", why);
 }
 
 std::string Text(const Extent& extent) {
@@ -332,10 +332,10 @@ Result<ByteVector> DecodeCompresso(ByteSpan encoded, const Extent& shape,
   const auto voxels = CheckedProduct(shape);
   const bool is_label = label_size == 1 || label_size == 2 || label_size == 4 || label_size == 8;
   if (!is_label || !voxels || *voxels > kMaxVoxels) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "compresso chunk: expected labels of 1, 2, 4 or 8 bytes and fewer than 2^32 "
-                "voxels, found " +
-                    Text(shape));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "compresso chunk: expected labels of 1, 2, 4 or 8 bytes and fewer than 2^32 voxels, found ",
+        Text(shape));
   }
   UNSHARD_ASSIGN_OR_RETURN(const Parts parts, Split(encoded, shape, label_size));
   UNSHARD_ASSIGN_OR_RETURN(const ByteVector mask, MaskBoundaries(parts));

@@ -72,11 +72,10 @@ Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint
   for (std::uint64_t width = (pixels - 1) / max_side + 1; width <= max_side; ++width) {
     if (pixels % width == 0) return ImageSize{width, pixels / width};
   }
-  return Fail(ErrorCode::kNotSupported,
-              std::string(what) + ": expected voxels that fit into an image of at most " +
-                  std::to_string(max_side) + " pixels a side, found " + std::to_string(shape[0]) +
-                  " x " + std::to_string(shape[1]) + " x " + std::to_string(shape[2]) +
-                  ": choose a smaller chunk");
+  return Fail(ErrorCode::kNotSupported, what,
+              ": expected voxels that fit into an image of at most ", max_side,
+              " pixels a side, found ", shape[0], " x ", shape[1], " x ", shape[2],
+              ": choose a smaller chunk");
 }
 
 ByteVector PlanesToPixels(ByteSpan planes, std::uint64_t components, std::uint64_t size) {

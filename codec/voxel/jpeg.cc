@@ -53,7 +53,7 @@ Result<ByteVector> EncodeJpeg(ByteSpan planes, const ImageSize& size, std::uint6
       components == 1 ? TJSAMP_GRAY : TJSAMP_420, quality, TJFLAG_ACCURATEDCT);
   const std::unique_ptr<unsigned char, FreeBuffer> encoded(buffer);
   if (failure != 0) {
-    return Fail(ErrorCode::kInternal, std::string("jpeg chunk: ") + tjGetErrorStr2(encoder.get()));
+    return Fail(ErrorCode::kInternal, "jpeg chunk: ", tjGetErrorStr2(encoder.get()));
   }
   return ByteVector(buffer, buffer + encoded_size);
 }
@@ -79,7 +79,7 @@ Result<ByteVector> DecodeJpeg(ByteSpan encoded, const ImageForm& form) {
       static_cast<int>(size->width * form.components), static_cast<int>(size->height),
       PixelFormat(form.components), TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS);
   if (failure != 0) {
-    return Fail(ErrorCode::kDataLoss, std::string("jpeg chunk: ") + tjGetErrorStr2(decoder.get()));
+    return Fail(ErrorCode::kDataLoss, "jpeg chunk: ", tjGetErrorStr2(decoder.get()));
   }
   if (form.components == 1) return pixels;
   return PixelsToPlanes(pixels, form.components, 1);

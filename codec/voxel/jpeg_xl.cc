@@ -20,7 +20,7 @@ constexpr std::string_view kJpegXl = "jxl chunk";
 #ifdef UNSHARD_JXL
 
 tl::unexpected<Error> DamagedImage(const std::string& why) {
-  return Fail(ErrorCode::kDataLoss, std::string(kJpegXl) + ": " + why);
+  return Fail(ErrorCode::kDataLoss, kJpegXl, ": ", why);
 }
 
 class JpegXlReader {

@@ -123,7 +123,7 @@ class PngReader {
   }
 
   [[nodiscard]] tl::unexpected<Error> Damaged() const {
-    return Fail(ErrorCode::kDataLoss, "png chunk: " + message_);
+    return Fail(ErrorCode::kDataLoss, "png chunk: ", message_);
   }
 
   static constexpr png_byte kTransparency[] = {'t', 'R', 'N', 'S', '\0'};
@@ -164,7 +164,7 @@ class PngWriter {
       png_write_image(png_, rows.data());
       png_write_end(png_, nullptr);
     });
-    if (!done) return Fail(ErrorCode::kInternal, "png chunk: " + message_);
+    if (!done) return Fail(ErrorCode::kInternal, "png chunk: ", message_);
     return std::move(written_);
   }
 

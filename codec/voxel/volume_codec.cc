@@ -38,8 +38,8 @@ Result<ChunkCodecPtr> MakeVolumeCodec(const VolumeEncoding& volume) {
       kEncodings.begin(), kEncodings.end(),
       [&](const RegisteredEncoding& encoding) { return encoding.name == volume.encoding; });
   if (known != kEncodings.end()) return known->make(volume);
-  return Fail(ErrorCode::kNotSupported,
-              "decoding chunks of encoding \"" + volume.encoding + "\" is not supported");
+  return Fail(ErrorCode::kNotSupported, "decoding chunks of encoding \"", volume.encoding,
+              "\" is not supported");
 }
 
 }  // namespace unshard

@@ -24,8 +24,8 @@ class FunctionCodec final : public ArrayToBytesCodec {
 
   [[nodiscard]] Status CanEncode() const override {
     if (functions_.encode) return CanDecode();
-    return Fail(ErrorCode::kNotSupported,
-                "chunks of encoding \"" + volume_.encoding + "\" can only be read");
+    return Fail(ErrorCode::kNotSupported, "chunks of encoding \"", volume_.encoding,
+                "\" can only be read");
   }
 
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const override {
@@ -46,9 +46,9 @@ class FunctionCodec final : public ArrayToBytesCodec {
   [[nodiscard]] Result<Extent> ExtentOf(std::span<const std::uint64_t> shape) const {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(volume_.type, shape));
     if (shape.size() != 4 || shape[0] != volume_.channels || size == 0) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "expected a 4-D chunk (channel, z, y, x), number of channels: " +
-                      std::to_string(volume_.channels));
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          "expected a 4-D chunk (channel, z, y, x), number of channels: ", volume_.channels);
     }
     return Extent{shape[3], shape[2], shape[1]};
   }
@@ -64,9 +64,8 @@ ChunkCodecPtr MakeFunctionCodec(const VolumeEncoding& volume, VolumeFunctions fu
 }
 
 tl::unexpected<Error> RefuseVolume(const VolumeEncoding& volume, const std::string& expected) {
-  return Fail(ErrorCode::kDataLoss, "encoding \"" + volume.encoding + "\": expected " + expected +
-                                        ", found " + DataTypeName(volume.type) + " and " +
-                                        std::to_string(volume.channels) + " channels");
+  return Fail(ErrorCode::kDataLoss, "encoding \"", volume.encoding, "\": expected ", expected,
+              ", found ", DataTypeName(volume.type), " and ", volume.channels, " channels");
 }
 
 ImageForm ImageFormOf(const VolumeEncoding& volume, const Extent& shape) {

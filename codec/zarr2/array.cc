@@ -27,8 +27,8 @@ Result<NumpyType> ParseType(const JsonCursor& dtype) {
   const char* const expected = dtype.value().is_array()
                                    ? "structured types are not supported"
                                    : "expected a type of numbers, booleans or raw bytes";
-  return Fail(ErrorCode::kNotSupported, dtype.path() + ": unsupported data type " +
-                                            WriteJson(dtype.value(), 0) + "; " + expected);
+  return Fail(ErrorCode::kNotSupported, dtype.path(), ": unsupported data type ",
+              WriteJson(dtype.value(), 0), "; ", expected);
 }
 
 // A string that is one of two letters.

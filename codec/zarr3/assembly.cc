@@ -81,8 +81,8 @@ class ZarrAssembly final : public ShardAssembly {
     }
     for (const ChunkPlace& place : places_) {
       if (place.page >= pages || place.slot >= innermost().level.chunk_count) {
-        return Fail(ErrorCode::kInternal, "there is no entry " + std::to_string(place.slot) +
-                                              " of page " + std::to_string(place.page));
+        return Fail(ErrorCode::kInternal, "there is no entry ", place.slot, " of page ",
+                    place.page);
       }
     }
     return {};

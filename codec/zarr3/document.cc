@@ -114,8 +114,8 @@ class ArrayReader {
     if (found.empty()) return {};
     UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
     if (items.empty()) return {};
-    return Fail(ErrorCode::kNotSupported,
-                found.front().path() + ": storage transformers are not supported");
+    return Fail(ErrorCode::kNotSupported, found.front().path(),
+                ": storage transformers are not supported");
   }
 
   Status TakeDataType() {
@@ -137,8 +137,7 @@ class ArrayReader {
 
   static tl::unexpected<Error> NotSupported(const std::string& path, const std::string& name,
                                             const std::string& expected) {
-    return Fail(ErrorCode::kNotSupported,
-                path + ": \"" + name + "\" is not supported; " + expected);
+    return Fail(ErrorCode::kNotSupported, path, ": \"", name, "\" is not supported; ", expected);
   }
 
   // {"name": "int8"} and URIs become "int8"; a data type with parameters stays an object.
@@ -172,9 +171,9 @@ class ArrayReader {
   Result<ChainSpec> Unshard(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
                             const std::string& path) {
     if (!is_regular()) {
-      return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), "chunk_grid") +
-                                                ": sharding is not supported with the grid \"" +
-                                                TextOf(grid_, "name") + "\"; expected \"regular\"");
+      return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), "chunk_grid"),
+                  ": sharding is not supported with the grid \"", TextOf(grid_, "name"),
+                  "\"; expected \"regular\"");
     }
     // Chunks of arrays whose type is not known, or whose fill value is damaged, are files as well.
     std::optional<FillItem> fill;

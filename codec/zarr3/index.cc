@@ -42,8 +42,8 @@ ZarrIndexCodec::ZarrIndexCodec(const ZarrShardLevel& level)
 Result<ByteVector> ZarrIndexCodec::Decode(ByteSpan encoded, std::uint64_t shard_size) const {
   if (level_.index.guess_checksum) return DecodeGuessed(encoded, shard_size);
   if (encoded.size() != encoded_size_) {
-    return Fail(ErrorCode::kDataLoss, "shard index: expected " + std::to_string(encoded_size_) +
-                                          " bytes, found " + std::to_string(encoded.size()));
+    return Fail(ErrorCode::kDataLoss, "shard index: expected ", encoded_size_, " bytes, found ",
+                encoded.size());
   }
   ByteVector decoded(encoded.begin(), encoded.end());
   const auto& codecs = level_.index.bytes_codecs;
@@ -63,8 +63,8 @@ Result<ByteVector> ZarrIndexCodec::DecodeGuessed(ByteSpan encoded, std::uint64_t
     }
   }
   if (encoded.size() < plain_size_) {
-    return Fail(ErrorCode::kDataLoss, "shard index: expected " + std::to_string(plain_size_) +
-                                          " bytes, found " + std::to_string(encoded.size()));
+    return Fail(ErrorCode::kDataLoss, "shard index: expected ", plain_size_, " bytes, found ",
+                encoded.size());
   }
   const ByteSpan index =
       level_.index_at_start ? encoded.first(plain_size_) : encoded.last(plain_size_);

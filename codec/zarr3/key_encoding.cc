@@ -11,8 +11,8 @@ Result<ChunkKeyEncoding> ParseZarr3KeyEncoding(const JsonCursor& encoding) {
   if (name == "v2") {
     parsed = {ChunkKeyEncoding::Kind::kV2, '.'};
   } else if (name != "default") {
-    return Fail(ErrorCode::kNotSupported,
-                encoding.path() + ": unsupported chunk key encoding \"" + name + "\"");
+    return Fail(ErrorCode::kNotSupported, encoding.path(), ": unsupported chunk key encoding \"",
+                name, "\"");
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto configurations, encoding.OptionalMember("configuration"));
   if (configurations.empty()) return parsed;

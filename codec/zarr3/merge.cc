@@ -120,8 +120,8 @@ Status CheckDimensionNames(const JsonValue& after, const std::string& path) {
   const JsonValue* shape = after.Find("shape");
   if (names == nullptr || names->is_null() || shape == nullptr) return {};
   if (names->is_array() && names->items().size() == shape->items().size()) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              MemberPath(path, "dimension_names") + ": expected one name for each dimension");
+  return Fail(ErrorCode::kInvalidArgument, MemberPath(path, "dimension_names"),
+              ": expected one name for each dimension");
 }
 
 // An array without shards is presented as it is stored: any edit of it is legal.
@@ -276,7 +276,7 @@ class ZarrMerger {
     auto was = UnshardedDocument(before);
     auto is = UnshardedDocument(after);
     if (!was) return RefuseLayoutChange(place.path, &before, &after);
-    if (!is) return Fail(ErrorCode::kInvalidArgument, place.path + ": " + is.error().message);
+    if (!is) return Fail(ErrorCode::kInvalidArgument, place.path, ": ", is.error().message);
     const auto node = ParseZarrMetadata(stored);
     if (node && PassesThrough(*node)) {
       ApplyChange(stored, *was, *is);
@@ -323,7 +323,7 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
   // Proof: the merged document, once it is unsharded, equals the edit, so that a second merge finds
   // no change, without the documents of other nodes.
   const auto again = ParseZarrMetadata(merged);
-  if (!again) return Fail(ErrorCode::kInternal, "merged metadata: " + again.error().message);
+  if (!again) return Fail(ErrorCode::kInternal, "merged metadata: ", again.error().message);
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue shown, ParseJson(again->unsharded_text));
   const StoredNodes nowhere;

@@ -164,8 +164,8 @@ class ZarrShardFormat final : public ShardFormat {
   [[nodiscard]] bool stored_is_plain() const override { return true; }
   [[nodiscard]] Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t max_bytes) const override {
     if (stored.size() > max_bytes) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  "the inner chunk takes more than " + std::to_string(max_bytes) + " bytes");
+      return Fail(ErrorCode::kResourceExhausted, "the inner chunk takes more than ", max_bytes,
+                  " bytes");
     }
     return stored;
   }
@@ -212,8 +212,7 @@ class ZarrShardFormat final : public ShardFormat {
       if (body.size() > max_bytes) break;
     }
     if (body.size() <= max_bytes) return body;
-    return Fail(ErrorCode::kResourceExhausted,
-                "the shard takes more than " + std::to_string(max_bytes) + " bytes");
+    return Fail(ErrorCode::kResourceExhausted, "the shard takes more than ", max_bytes, " bytes");
   }
 
  private:

@@ -43,8 +43,8 @@ Result<ShardTemplate> ParseShardTemplate(std::string_view text) {
     if (extent.count == 0 || extent.count > kMaxShardExtent) {
       return Fail(ErrorCode::kInvalidArgument,
                   "expected extents of shards, in elements (256x256x512) or chunks (8c, 1cx8cx8c), "
-                  "found \"" +
-                      std::string(text) + "\"");
+                  "found \"",
+                  text, "\"");
     }
     shards.extents.push_back(extent);
     at = end + 1;

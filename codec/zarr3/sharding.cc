@@ -14,8 +14,7 @@ namespace unshard {
 namespace {
 
 tl::unexpected<Error> ShardingNotSupported(const CodecSpec& codec, std::string_view why) {
-  return Fail(ErrorCode::kNotSupported,
-              codec.json_path + ": \"" + codec.name + "\" " + std::string(why));
+  return Fail(ErrorCode::kNotSupported, codec.json_path, ": \"", codec.name, "\" ", why);
 }
 
 Result<BytesCodecPtr> KnownBytesCodec(const CodecSpec& codec, std::string_view unknown) {
@@ -159,16 +158,14 @@ class Resolver {
       UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t inner, items[d].Unsigned(1, ~std::uint64_t{0}));
       std::uint64_t& extent = result_.chunk_shape[axes_[d]];
       if (extent % inner != 0) {
-        return Fail(ErrorCode::kNotSupported,
-                    items[d].path() + ": expected a divisor of the shard's extent " +
-                        std::to_string(extent) + ", found " + std::to_string(inner));
+        return Fail(ErrorCode::kNotSupported, items[d].path(),
+                    ": expected a divisor of the shard's extent ", extent, ", found ", inner);
       }
       level.grid_shape.push_back(extent / inner);
       const auto count = CheckedMultiply(level.chunk_count, extent / inner);
       if (!count || *count > kMaxZarrIndexEntries) {
-        return Fail(ErrorCode::kNotSupported, chunk_shape.path() +
-                                                  ": expected at most 2^30 inner chunks in a "
-                                                  "shard, found more");
+        return Fail(ErrorCode::kNotSupported, chunk_shape.path(),
+                    ": expected at most 2^30 inner chunks in a shard, found more");
       }
       level.chunk_count = *count;
       extent = inner;

@@ -38,8 +38,8 @@ Status ExpectDirectoryAbove(const std::string& destination) {
   const std::string above = path.parent_path().string();
   std::error_code unknown;
   if (fs::exists(path, unknown) || fs::is_directory(above, unknown)) return {};
-  return Fail(ErrorCode::kNotFound,
-              destination + ": the directory " + above + " does not exist; make it first");
+  return Fail(ErrorCode::kNotFound, destination, ": the directory ", above,
+              " does not exist; make it first");
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ Status ExpectApart(const VolumeOptions& source, const VolumeOptions& destination
   };
   const std::string from = place(source), to = place(destination);
   if (from.empty() || !IsAtOrBelow(to, from)) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              destination.source + ": lies in the source; name a place outside it");
+  return Fail(ErrorCode::kInvalidArgument, destination.source,
+              ": lies in the source; name a place outside it");
 }
 
 Result<bool> IsThere(const VolumeOptions& destination, const OpenedDataset& source) {

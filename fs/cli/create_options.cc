@@ -399,7 +399,7 @@ std::vector<OptionOfMember> MemberOptions(const CreateCommand& command, bool is_
 }  // namespace
 
 tl::unexpected<Error> WrongOption(const std::string& option, const std::string& why) {
-  return Fail(ErrorCode::kInvalidArgument, option + ": " + why);
+  return Fail(ErrorCode::kInvalidArgument, option, ": ", why);
 }
 
 std::vector<std::string_view> FormatNames() {
@@ -432,7 +432,7 @@ Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format) {
   const Status merged = schema.Merge(options);
   if (!merged) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--schema and another option contradict each other: " + merged.error().message);
+                "--schema and another option contradict each other: ", merged.error().message);
   }
   return schema;
 }

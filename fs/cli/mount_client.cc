@@ -34,7 +34,7 @@ Result<std::string> ReadText(const std::string& path) {
     if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
     if (text.size() > kMaxStatusBytes) {
-      return Fail(ErrorCode::kDataLoss, path + ": larger than any status");
+      return Fail(ErrorCode::kDataLoss, path, ": larger than any status");
     }
   }
 }
@@ -59,13 +59,13 @@ Result<MountStatus> ReadMountStatus(const std::string& mount_point) {
   if (!text) {
     const int number = text.error().system_errno;
     if (number == ENOENT || number == ENOTDIR) {
-      return Fail(ErrorCode::kNotFound,
-                  mount_point + ": no mount of unshard; `unshard list` shows all of them");
+      return Fail(ErrorCode::kNotFound, mount_point,
+                  ": no mount of unshard; `unshard list` shows all of them");
     }
     if (number == ENOTCONN || number == ECONNABORTED) {
-      return Fail(ErrorCode::kUnavailable,
-                  mount_point + ": the process of this mount is gone; `unshard umount " +
-                      mount_point + "` removes it");
+      return Fail(ErrorCode::kUnavailable, mount_point,
+                  ": the process of this mount is gone; `unshard umount ", mount_point,
+                  "` removes it");
     }
     return tl::unexpected<Error>(std::move(text).error());
   }

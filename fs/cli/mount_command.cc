@@ -44,7 +44,7 @@ std::string ResolvedPath(const std::string& path) {
 }
 
 tl::unexpected<Error> Misplaced(const std::string& what, const std::string& why) {
-  return Fail(ErrorCode::kInvalidArgument, what + ": " + why);
+  return Fail(ErrorCode::kInvalidArgument, what, ": ", why);
 }
 
 // A mount inside its own source, and a spool inside the mount, would wait for themselves; a spool
@@ -150,10 +150,9 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
   }
   options.read_only_otherwise = !options.must_write;
   if (options.must_write && !options.url.empty() && options.read_only) {
-    ReportFailure(
-        Fail(ErrorCode::kReadOnly,
-             options.source + ": sources of this scheme are read-only; mount it without rw")
-            .value());
+    ReportFailure(Fail(ErrorCode::kReadOnly, options.source,
+                       ": sources of this scheme are read-only; mount it without rw")
+                      .value());
     return kWrongArguments;
   }
   if (options.must_write && options.immutable) {

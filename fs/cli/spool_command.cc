@@ -214,16 +214,15 @@ struct Exported {
 Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const OpenedFolder& folder,
                                             const std::string& to) {
   if (!command.source.empty() && folder.spools.empty()) {
-    return Fail(ErrorCode::kNotFound, folder.path + ": no spool of the source " +
-                                          ShownSource(command.source) +
-                                          "; usage: unshard spool export DIRECTORY SOURCE");
+    return Fail(ErrorCode::kNotFound, folder.path, ": no spool of the source ",
+                ShownSource(command.source), "; usage: unshard spool export DIRECTORY SOURCE");
   }
   std::vector<Exported> chosen;
   std::set<std::string> sources;
   for (const FoundSpool& spool : folder.spools) {
     if (to == spool.source || to.starts_with(spool.source + "/")) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  to + ": is the source of these chunks; name another directory");
+      return Fail(ErrorCode::kInvalidArgument, to,
+                  ": is the source of these chunks; name another directory");
     }
     UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(folder.path + "/" + spool.path));
     UNSHARD_ASSIGN_OR_RETURN(SpoolContents contents, ReadSpool(*files));
@@ -234,9 +233,8 @@ Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const O
   if (sources.size() <= 1) return chosen;
   std::string names;
   for (const std::string& source : sources) names += "\n  " + source;
-  return Fail(ErrorCode::kInvalidArgument, folder.path + ": holds chunks of " +
-                                               std::to_string(sources.size()) +
-                                               " sources; name one of them:" + names);
+  return Fail(ErrorCode::kInvalidArgument, folder.path, ": holds chunks of ", sources.size(),
+              " sources; name one of them:", names);
 }
 
 int Export(const SpoolCommand& command, const OpenedFolder& folder) {

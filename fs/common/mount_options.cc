@@ -24,9 +24,8 @@ constexpr std::array<std::string_view, 8> kForKernel = {"nosuid", "suid", "nodev
 tl::unexpected<Error> UnknownOption(std::string_view name) {
   std::vector<std::string_view> names;
   for (const MountOption& option : MountOptionTable()) names.push_back(option.name);
-  return Fail(ErrorCode::kInvalidArgument, "option " + std::string(name) + ": unknown" +
-                                               DidYouMean(name, names) +
-                                               "; see `unshard help mount`");
+  return Fail(ErrorCode::kInvalidArgument, "option ", name, ": unknown", DidYouMean(name, names),
+              "; see `unshard help mount`");
 }
 
 Status ApplyWord(std::string_view word, MountOptions& options) {
@@ -45,9 +44,8 @@ Status ApplyWord(std::string_view word, MountOptions& options) {
   if (option->takes_value() == has_value) {
     return option->apply(*option, has_value ? word.substr(equals + 1) : "", options);
   }
-  return Fail(ErrorCode::kInvalidArgument,
-              "option " + std::string(word) + ": expected " + std::string(name) +
-                  (has_value ? " without a value" : "=" + std::string(option->values)));
+  return Fail(ErrorCode::kInvalidArgument, "option ", word, ": expected ", name,
+              has_value ? " without a value" : "=" + std::string(option->values));
 }
 
 }  // namespace

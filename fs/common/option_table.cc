@@ -18,9 +18,8 @@ constexpr unsigned kMostPublishThreads = 64;
 
 tl::unexpected<Error> BadValue(const MountOption& option, std::string_view value,
                                std::string_view expected) {
-  return Fail(ErrorCode::kInvalidArgument, "option " + std::string(option.name) + "=" +
-                                               std::string(value) + ": expected " +
-                                               std::string(expected));
+  return Fail(ErrorCode::kInvalidArgument, "option ", option.name, "=", value, ": expected ",
+              expected);
 }
 
 template <class T>

@@ -135,7 +135,7 @@ Status RunProgram(const std::vector<std::string>& words) {
     if (errno != EINTR) return FailErrno(errno, words[0] + ": waiting for its end");
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return {};
-  return Fail(ErrorCode::kUnavailable, words[0] + ": failed; its own message is above");
+  return Fail(ErrorCode::kUnavailable, words[0], ": failed; its own message is above");
 }
 
 std::optional<std::uint64_t> OwnPidNamespace() { return NamespaceOf("/proc/self"); }

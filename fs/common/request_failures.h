@@ -39,9 +39,8 @@ inline Error StaleNode() {
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline Status CheckName(std::string_view name) {
   if (name.size() <= kMaxNameBytes) return {};
-  return FailWith(ENAMETOOLONG, ErrorCode::kInvalidArgument,
-                  "a name has " + std::to_string(name.size()) + " bytes, expected at most " +
-                      std::to_string(kMaxNameBytes));
+  return FailWith(ENAMETOOLONG, ErrorCode::kInvalidArgument, "a name has ", name.size(),
+                  " bytes, expected at most ", kMaxNameBytes);
 }
 
 }  // namespace unshard

@@ -138,11 +138,10 @@ Status AbortConnection(const MountEntry& mount) {
   const FileDescriptor abort(OpenAbortFile(mount));
   if (abort.valid() && write(abort.get(), "1", 1) == 1) return {};
   if (geteuid() == 0) return ForceAbort(mount);
-  return Fail(ErrorCode::kPermissionDenied,
-              mount.mount_point +
-                  ": its connection cannot be aborted: /sys/fs/fuse/connections is not mounted or "
-                  "belongs to another user; as root, `umount -f " +
-                  mount.mount_point + "` ends it");
+  return Fail(ErrorCode::kPermissionDenied, mount.mount_point,
+              ": its connection cannot be aborted: /sys/fs/fuse/connections is not mounted or "
+              "belongs to another user; as root, `umount -f ",
+              mount.mount_point, "` ends it");
 }
 
 Status RemoveDeadMount(const MountEntry& mount) {

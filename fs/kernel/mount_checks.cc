@@ -33,16 +33,14 @@ Status ClearMountPoint(const std::string& mount_point) {
       LogWarning(mount_point + ": the process of the mount here is gone; removing that mount");
       return RemoveDeadMount(*mount);
     case MountHealth::State::kSilent:
-      return Fail(ErrorCode::kUnavailable,
-                  mount_point + ": the mount of " + mount->source +
-                      " on it does not answer; end it first: unshard umount " + mount_point);
+      return Fail(ErrorCode::kUnavailable, mount_point, ": the mount of ", mount->source,
+                  " on it does not answer; end it first: unshard umount ", mount_point);
     case MountHealth::State::kAnswers:
       break;
   }
-  return Fail(ErrorCode::kInvalidArgument, mount_point + ": " + mount->source +
-                                               " is mounted there already; end it first (unshard "
-                                               "umount " +
-                                               mount_point + ") or use another directory");
+  return Fail(ErrorCode::kInvalidArgument, mount_point, ": ", mount->source,
+              " is mounted there already; end it first (unshard umount ", mount_point,
+              ") or use another directory");
 }
 
 // Why this source can only be mounted read-only; nothing where it can be written.
@@ -68,10 +66,9 @@ Status CheckPassedDevice(const std::string& mount_point, int descriptor) {
       info.st_rdev == makedev(kMajor, kMinor)) {
     return {};
   }
-  return Fail(ErrorCode::kInvalidArgument,
-              mount_point +
-                  ": is no open descriptor of /dev/fuse; open that, mount it with its "
-                  "number as option fd=, and let this program inherit it");
+  return Fail(ErrorCode::kInvalidArgument, mount_point,
+              ": is no open descriptor of /dev/fuse; open that, mount it with its number as option "
+              "fd=, and let this program inherit it");
 }
 
 // Waits while another process has it, but not for ever: a script may hold the lock around its call
@@ -99,7 +96,7 @@ Status DecideWriting(MountOptions& options) {
   const auto why = WhyReadOnly(options);
   if (!why) return {};
   if (options.must_write) {
-    return Fail(ErrorCode::kReadOnly, options.source + ": " + *why + "; mount it without rw");
+    return Fail(ErrorCode::kReadOnly, options.source, ": ", *why, "; mount it without rw");
   }
   LogWarning(options.source + ": " + *why + "; mounting read-only");
   options.read_only = true;
@@ -129,8 +126,8 @@ Result<FileDescriptor> ClaimMountPoint(const std::string& mount_point) {
     return tl::unexpected<Error>(std::move(error));
   }
   if (!S_ISDIR(info.st_mode)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                mount_point + ": is not a directory; mount on an existing directory");
+    return Fail(ErrorCode::kInvalidArgument, mount_point,
+                ": is not a directory; mount on an existing directory");
   }
   if (access("/dev/fuse", F_OK) != 0) {
     Error error = FailErrno(errno, "/dev/fuse").value();

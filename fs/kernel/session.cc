@@ -93,7 +93,7 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
   SessionPtr session(fuse_session_new(&arguments, &operations, sizeof operations, &context));
   fuse_opt_free_args(&arguments);
   if (!session) {
-    return Fail(ErrorCode::kInvalidArgument, "options " + list + ": libfuse does not accept them");
+    return Fail(ErrorCode::kInvalidArgument, "options ", list, ": libfuse does not accept them");
   }
   return session;
 }
@@ -148,7 +148,7 @@ Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardia
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   const auto mount = TopMountAt(table, mount_point);
   if (!mount || !IsOurs(*mount)) {
-    return Fail(ErrorCode::kNotFound, mount_point + ": is not in the table of mounts");
+    return Fail(ErrorCode::kNotFound, mount_point, ": is not in the table of mounts");
   }
   fs.superblock().parts.own_mount->Set(makedev(mount->major, mount->minor));
   return guardian.Watch(*mount, when_alone);
@@ -241,10 +241,9 @@ Status ServedMount::MountSession() {
                        "/dev/fuse: this user may not open it; see `ls -l /dev/fuse`, join its "
                        "group, or mount as root");
     }
-    return Fail(ErrorCode::kPermissionDenied,
-                options_.mount_point +
-                    ": cannot mount here, for the reason above; use a directory of your own, and "
-                    "allow_other only if /etc/fuse.conf has user_allow_other");
+    return Fail(ErrorCode::kPermissionDenied, options_.mount_point,
+                ": cannot mount here, for the reason above; use a directory of your own, and "
+                "allow_other only if /etc/fuse.conf has user_allow_other");
   }
   if (context_.passes_through) context_.backing_files.Start(fuse_session_fd(session_.get()));
   TuneFirstReply(session_.get());

@@ -92,7 +92,7 @@ Result<std::optional<Entry>> LookupWritten(Superblock& sb, const std::shared_ptr
                              ReferWritten(sb, {tree, chunk, version, **size}, use));
     return entry;
   }
-  return Fail(ErrorCode::kConflict, tree->Path(chunk) + ": keeps being rewritten");
+  return Fail(ErrorCode::kConflict, tree->Path(chunk), ": keeps being rewritten");
 }
 
 // A chunk without a committed version has a name while it is being written, so that the kernel

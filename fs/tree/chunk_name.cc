@@ -70,8 +70,8 @@ Result<Created> ChunkName::Create(const OpenRequest& request) {
     const bool created = std::any_of(writers.begin(), writers.end(),
                                      [](const auto& staged) { return !staged->all_flushed(); });
     if (there || created) {
-      return FailWith(EEXIST, ErrorCode::kInvalidArgument,
-                      path() + (there ? ": exists" : ": another program is creating this chunk"));
+      return FailWith(EEXIST, ErrorCode::kInvalidArgument, path(),
+                      there ? ": exists" : ": another program is creating this chunk");
     }
   }
   return CreateChunk(sb, PurposeOf(chunk_), request);
@@ -79,15 +79,14 @@ Result<Created> ChunkName::Create(const OpenRequest& request) {
 
 Result<Entry> ChunkName::MakeFile(pid_t, mode_t) {
   UNSHARD_RETURN_IF_ERROR(MustBeNew());
-  return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                  path() +
-                      ": mknod would create an empty chunk, which is never valid: create it with "
-                      "open and O_CREAT, and write it before it is closed");
+  return FailWith(EPERM, ErrorCode::kPermissionDenied, path(),
+                  ": mknod would create an empty chunk, which is never valid: create it with open "
+                  "and O_CREAT, and write it before it is closed");
 }
 
 Result<Entry> ChunkName::MakeDirectory(mode_t) {
-  return Fail(ErrorCode::kInvalidArgument,
-              path() + ": this is the name of a chunk, so no directory can have it");
+  return Fail(ErrorCode::kInvalidArgument, path(),
+              ": this is the name of a chunk, so no directory can have it");
 }
 
 Status ChunkName::Remove() {
@@ -98,7 +97,7 @@ Status ChunkName::Remove() {
     Detach(nullptr);
     return {};
   }
-  return FailWith(ENOENT, ErrorCode::kNotFound, path() + ": is gone");
+  return FailWith(ENOENT, ErrorCode::kNotFound, path(), ": is gone");
 }
 
 Status ChunkName::CommitRemoval() {
@@ -173,7 +172,7 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   if (plain.part == ChunkPart::kStored) plain.part = ChunkPart::kPlain;
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content,
                            sb.writes->current().Current(source.tree, plain));
-  if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
+  if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path(), ": is gone");
   if (!sb.choice.IsContended(IdOf(source)) && MayBeRemembered(sb, PurposeOf(source))) {
     sb.choice.NoteStale(IdOf(source));
     return StaleName();

@@ -52,9 +52,8 @@ Result<Entry> ChunkNode::SetAttributes(OpenFile*, const AttributeChange& change,
     const auto fixed = tree_->FixedSize(chunk_);
     UNSHARD_ASSIGN_OR_RETURN(const Entry now, GetAttributes());
     if (fixed && *change.size != *fixed && *change.size != 0) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "a chunk of this array has " + std::to_string(*fixed) +
-                      " bytes and cannot be truncated to " + std::to_string(*change.size));
+      return Fail(ErrorCode::kInvalidArgument, "a chunk of this array has ", *fixed,
+                  " bytes and cannot be truncated to ", *change.size);
     }
     if (*change.size != now.attributes.size) return Truncate(*change.size, thread);
   }

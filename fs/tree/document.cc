@@ -86,8 +86,8 @@ Status DocumentName::TakeSource(const SourceName& from, bool replace) {
 }
 
 tl::unexpected<Error> DocumentName::Refuse() const {
-  return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                  path() + ": metadata of a sharded dataset cannot be moved");
+  return FailWith(EPERM, ErrorCode::kPermissionDenied, path(),
+                  ": metadata of a sharded dataset cannot be moved");
 }
 
 }  // namespace unshard

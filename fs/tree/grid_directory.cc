@@ -182,7 +182,7 @@ Result<Entry> GridDirectoryName::MakeDirectory(mode_t) {
 
 Status GridDirectoryName::RemoveDirectory(pid_t thread) {
   UNSHARD_ASSIGN_OR_RETURN(const bool empty, IsEmpty());
-  if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path() + ": is not empty");
+  if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path(), ": is not empty");
   // The kernel has marked its inode dead (S_DEAD).
   superblock().removed.Add(path(), thread);
   return {};
@@ -191,7 +191,7 @@ Status GridDirectoryName::RemoveDirectory(pid_t thread) {
 Status GridDirectoryName::RenameTo(Name& to, bool) { return to.TakeGridDirectory(path()); }
 
 tl::unexpected<Error> GridDirectoryName::Refuse() const {
-  return FailWith(EISDIR, ErrorCode::kInvalidArgument, path() + ": is a directory");
+  return FailWith(EISDIR, ErrorCode::kInvalidArgument, path(), ": is a directory");
 }
 
 }  // namespace unshard

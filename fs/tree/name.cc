@@ -45,7 +45,7 @@ Result<Entry> Name::LookupRemovable(pid_t thread, const std::function<Result<boo
 Status Name::MustBeNew() {
   UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());
   if (!there) return {};
-  return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
+  return FailWith(EEXIST, ErrorCode::kInvalidArgument, path(), ": exists");
 }
 
 Status Name::RenameTo(Name&, bool) { return Refuse(); }
@@ -53,25 +53,25 @@ Status Name::RenameTo(Name&, bool) { return Refuse(); }
 Status Name::TakeScratch(const ScratchName&, bool) { return Refuse(); }
 
 Status Name::TakeChunk(const ChunkName& from, bool) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported,
-                  from.path() + ": a chunk cannot be moved out of its array; copy it");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, from.path(),
+                  ": a chunk cannot be moved out of its array; copy it");
 }
 
 Status Name::TakeSource(const SourceName&, bool) { return Refuse(); }
 
 Status Name::TakeGridDirectory(const std::string& from) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported,
-                  from + ": directories of chunks cannot be renamed");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, from,
+                  ": directories of chunks cannot be renamed");
 }
 
 Result<Entry> Name::LinkSource(const std::string&) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is not a file of the source");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, path(), ": is not a file of the source");
 }
 
 Status Name::LinkScratch(const std::shared_ptr<StagedInode>&) { return Refuse(); }
 
 tl::unexpected<Error> Name::Refuse() const {
-  return FailWith(EPERM, ErrorCode::kPermissionDenied, path() + ": this name belongs to the mount");
+  return FailWith(EPERM, ErrorCode::kPermissionDenied, path(), ": this name belongs to the mount");
 }
 
 // A scratch file may have been created before the array got this shape.
@@ -83,8 +83,8 @@ Result<Entry> NoChunkName::Lookup(pid_t thread) {
 Status NoChunkName::TakeChunk(const ChunkName&, bool) { return Refuse(); }
 
 tl::unexpected<Error> NoChunkName::Refuse() const {
-  return Fail(ErrorCode::kInvalidArgument,
-              path() + ": looks like the name of a chunk, but the grid has no such chunk");
+  return Fail(ErrorCode::kInvalidArgument, path(),
+              ": looks like the name of a chunk, but the grid has no such chunk");
 }
 
 Result<Entry> BrokenName::Lookup(pid_t) {

@@ -59,8 +59,8 @@ std::shared_ptr<StagedInode> Node::Taker() const {
 Result<Entry> Node::LinkTo(Name& to) {
   const auto staged = Staged();
   if (!staged || !staged->is_scratch()) {
-    return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                    to.path() + ": only scratch files can be linked");
+    return FailWith(EPERM, ErrorCode::kPermissionDenied, to.path(),
+                    ": only scratch files can be linked");
   }
   UNSHARD_RETURN_IF_ERROR(to.LinkScratch(staged));
   Entry entry = ReferStaged(superblock_, staged);

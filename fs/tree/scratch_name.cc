@@ -11,18 +11,17 @@ namespace unshard {
 namespace {
 
 tl::unexpected<Error> IsGone(const Name& name) {
-  return FailWith(ENOENT, ErrorCode::kNotFound, name.path() + ": is gone");
+  return FailWith(ENOENT, ErrorCode::kNotFound, name.path(), ": is gone");
 }
 
 tl::unexpected<Error> RefuseOnlyCopy(const std::string& scratch, const std::string& from) {
-  return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                  from + ": cannot be renamed to " + scratch +
-                      ", a scratch name, which ends with the mount: " +
-                      "copy it to a place outside of the mount");
+  return FailWith(
+      EPERM, ErrorCode::kPermissionDenied, from, ": cannot be renamed to ", scratch,
+      ", a scratch name, which ends with the mount: ", "copy it to a place outside of the mount");
 }
 
 tl::unexpected<Error> IsDirectory(const Name& name) {
-  return FailWith(EISDIR, ErrorCode::kInvalidArgument, name.path() + ": is a directory");
+  return FailWith(EISDIR, ErrorCode::kInvalidArgument, name.path(), ": is a directory");
 }
 
 }  // namespace
@@ -48,7 +47,7 @@ Result<Created> ScratchName::Create(const OpenRequest& request) {
   Superblock& sb = superblock();
   const ScratchFiles::Found found = Find();
   if (found && request.exclusive) {
-    return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
+    return FailWith(EEXIST, ErrorCode::kInvalidArgument, path(), ": exists");
   }
   if (found.directory) return IsDirectory(*this);
   auto staged = found.file;
@@ -115,7 +114,7 @@ Status ScratchName::TakeSource(const SourceName& from, bool replace) {
 
 Status ScratchName::LinkScratch(const std::shared_ptr<StagedInode>& staged) {
   if (superblock().scratch.Add(directory(), name(), staged)) return {};
-  return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
+  return FailWith(EEXIST, ErrorCode::kInvalidArgument, path(), ": exists");
 }
 
 Status ScratchName::BecomeBy(
@@ -123,8 +122,8 @@ Status ScratchName::BecomeBy(
     const Name& to) const {
   const ScratchFiles::Found found = Find();
   if (found.directory) {
-    return FailWith(EXDEV, ErrorCode::kNotSupported,
-                    to.path() + ": a scratch directory cannot be moved away from its chunks");
+    return FailWith(EXDEV, ErrorCode::kNotSupported, to.path(),
+                    ": a scratch directory cannot be moved away from its chunks");
   }
   if (!found.file) return IsGone(*this);
   UNSHARD_RETURN_IF_ERROR(commit(found.file));

@@ -15,7 +15,7 @@ namespace unshard {
 namespace {
 
 tl::unexpected<Error> IsGone(const std::string& path) {
-  return FailWith(ENOENT, ErrorCode::kNotFound, path + ": is gone");
+  return FailWith(ENOENT, ErrorCode::kNotFound, path, ": is gone");
 }
 
 // Creates, before a file is put into it, a directory that is presented because chunks belong into
@@ -82,7 +82,7 @@ Result<Entry> SourceName::LookupNothing(const Entry& missing) const {
   const auto view = refused.find(name());
   if (view == refused.end()) return missing;
   return FailWith(ENOENT, ErrorCode::kNotFound,
-                  "this view cannot show the source: " + view->second.message);
+                  "this view cannot show the source: ", view->second.message);
 }
 
 // A name that is taken for a file can be written while the store is away. A directory must not be
@@ -127,7 +127,7 @@ Result<Entry> SourceName::MakeDirectory(mode_t mode) {
   UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
   const bool again = sb.removed.Made(path());
   UNSHARD_ASSIGN_OR_RETURN(const bool made, sb.parts.files->MakeDirectory(path(), mode));
-  if (!made && !again) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
+  if (!made && !again) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path(), ": exists");
   return Lookup(0);
 }
 
@@ -138,7 +138,7 @@ Status SourceName::RemoveDirectory(pid_t thread) {
   const auto overlay = sb.parts.datasets->Find(path());
   if (overlay && !overlay->trees.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const bool empty, HoldsNothing(sb, path()));
-    if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path() + ": is not empty");
+    if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path(), ": is not empty");
     sb.removed.Add(path(), thread);
   } else {
     UNSHARD_ASSIGN_OR_RETURN(const bool removed, sb.parts.files->Remove(path()));
@@ -150,8 +150,8 @@ Status SourceName::RemoveDirectory(pid_t thread) {
 }
 
 Status SourceName::TakeScratch(const ScratchName&, bool) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported,
-                  path() + ": scratch files can only be renamed onto chunks; copy it");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, path(),
+                  ": scratch files can only be renamed onto chunks; copy it");
 }
 
 // The document of a dataset stays as it is, with its inode and its time, unless it embeds copies
@@ -175,10 +175,9 @@ Result<Entry> SourceName::LinkSource(const std::string& existing) {
   if (IsPlainDocument()) {
     UNSHARD_ASSIGN_OR_RETURN(const bool complete, sb.documents->IsComplete(existing, path()));
     if (!complete) {
-      return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                      path() +
-                          ": embeds copies of sharded arrays, which are stored in another form: "
-                          "write it, or rename a file onto it");
+      return FailWith(EPERM, ErrorCode::kPermissionDenied, path(),
+                      ": embeds copies of sharded arrays, which are stored in another form: write "
+                      "it, or rename a file onto it");
     }
   }
   UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
@@ -189,7 +188,7 @@ Result<Entry> SourceName::LinkSource(const std::string& existing) {
 }
 
 Status SourceName::LinkScratch(const std::shared_ptr<StagedInode>&) {
-  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is not a scratch name");
+  return FailWith(EXDEV, ErrorCode::kNotSupported, path(), ": is not a scratch name");
 }
 
 Status SourceName::BecomeBy(const CommitStaged& commit) const {
@@ -198,7 +197,7 @@ Status SourceName::BecomeBy(const CommitStaged& commit) const {
   if (!file) return IsGone(path());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   if (status.kind != FileStatus::Kind::kFile) {
-    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path() + ": is not a file");
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path(), ": is not a file");
   }
   const auto staged = std::make_shared<StagedInode>(
       sb.writes->spool(), StagedInode::Scratch{}, MakeFileContent(file, status.size),
@@ -216,9 +215,9 @@ Status RenameInSource(Superblock& sb, const SourceName& from, Name& to, bool rep
     // A dataset that is renamed under its mount would separate its chunks in the spool from their
     // source.
     if (!sb.parts.datasets->index().ServesTreesIn(name->path())) continue;
-    return FailWith(EBUSY, ErrorCode::kPermissionDenied,
-                    name->path() + ": holds a sharded dataset that this mount serves: rename it " +
-                        "in the source, or copy it");
+    return FailWith(EBUSY, ErrorCode::kPermissionDenied, name->path(),
+                    ": holds a sharded dataset that this mount serves: rename it ",
+                    "in the source, or copy it");
   }
   if (!replace) UNSHARD_RETURN_IF_ERROR(to.MustBeNew());
   UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, to.directory()));

@@ -53,8 +53,8 @@ Status CanHoldFiles(const VolumeParts& parts) {
   }
   if (!taken) return {};
   return Fail(ErrorCode::kInvalidArgument,
-              "option files=: " + parts.store->Describe(kFilesDirectory) +
-                  " exists in the source, and the directory of these files needs its name");
+              "option files=: ", parts.store->Describe(kFilesDirectory),
+              " exists in the source, and the directory of these files needs its name");
 }
 
 std::string FilesDirectory::Path() const { return PathOfFiles(arrays()); }
@@ -113,7 +113,7 @@ Result<Entry> VolumeFileName::LookupFile(const VolumeFileFormat& format, const S
   Superblock& sb = superblock();
   auto layout = format.describe(array.described);
   if (!layout) {
-    return Fail(ErrorCode::kNotFound, path() + ": " + layout.error().message);
+    return Fail(ErrorCode::kNotFound, path(), ": ", layout.error().message);
   }
   const std::string identity = "v:" + path() + '\n' + std::to_string(array.serial);
   const NodePtr node = sb.nodes.Refer(identity, [&](NodeId id) {

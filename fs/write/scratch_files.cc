@@ -63,12 +63,11 @@ Result<ScratchDirectoryPtr> ScratchFiles::MakeDirectory(const std::string& direc
   std::string path = JoinPath(directory, name);
   const std::lock_guard lock(mutex_);
   if (FindLocked(directory, name)) {
-    return FailWith(EEXIST, ErrorCode::kInvalidArgument, path + ": exists");
+    return FailWith(EEXIST, ErrorCode::kInvalidArgument, path, ": exists");
   }
   if (directory_count_ >= kMaxDirectories) {
-    return FailWith(ENOSPC, ErrorCode::kResourceExhausted,
-                    path + ": a mount holds at most " + std::to_string(kMaxDirectories) +
-                        " scratch directories: remove those that are not needed");
+    return FailWith(ENOSPC, ErrorCode::kResourceExhausted, path, ": a mount holds at most ",
+                    kMaxDirectories, " scratch directories: remove those that are not needed");
   }
   ++directory_count_;
   auto made = std::make_shared<ScratchDirectory>(
@@ -101,12 +100,12 @@ Status ScratchFiles::RemoveDirectory(const std::string& directory, std::string_v
   const std::string path = JoinPath(directory, name);
   const std::lock_guard lock(mutex_);
   const Found found = FindLocked(directory, name);
-  if (!found) return FailWith(ENOENT, ErrorCode::kNotFound, path + ": is gone");
+  if (!found) return FailWith(ENOENT, ErrorCode::kNotFound, path, ": is gone");
   if (!found.directory) {
-    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path + ": is not a directory");
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path, ": is not a directory");
   }
   if (directories_.contains(path)) {
-    return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path + ": is not empty");
+    return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path, ": is not empty");
   }
   found.directory->path.reset();
   --directory_count_;
@@ -139,21 +138,21 @@ Status ScratchFiles::Rename(const std::string& from, std::string_view name, cons
   const std::string new_path = JoinPath(to, new_name);
   const std::lock_guard lock(mutex_);
   const Found moved = FindLocked(from, name);
-  if (!moved) return FailWith(ENOENT, ErrorCode::kNotFound, old_path + ": is gone");
+  if (!moved) return FailWith(ENOENT, ErrorCode::kNotFound, old_path, ": is gone");
   if (old_path == new_path) return {};
   const Found replaced = FindLocked(to, new_name);
   if (moved.directory && IsAtOrBelow(new_path, old_path)) {
-    return Fail(ErrorCode::kInvalidArgument, new_path + ": is inside " + old_path);
+    return Fail(ErrorCode::kInvalidArgument, new_path, ": is inside ", old_path);
   }
   if (moved.directory && replaced.file) {
-    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, new_path + ": is not a directory");
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, new_path, ": is not a directory");
   }
   if (moved.file && replaced.directory) {
-    return FailWith(EISDIR, ErrorCode::kInvalidArgument, new_path + ": is a directory");
+    return FailWith(EISDIR, ErrorCode::kInvalidArgument, new_path, ": is a directory");
   }
   if (replaced.directory) {
     if (directories_.contains(new_path)) {
-      return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, new_path + ": is not empty");
+      return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, new_path, ": is not empty");
     }
     replaced.directory->path.reset();
     --directory_count_;

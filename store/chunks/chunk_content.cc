@@ -122,8 +122,7 @@ Status ForEachPiece(ChunkContent& content,
     UNSHARD_ASSIGN_OR_RETURN(FilePiece piece, content.Read(offset, wanted));
     UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, InMemory(std::move(piece)));
     if (bytes.empty()) {
-      return Fail(ErrorCode::kDataLoss, "expected " + std::to_string(content.size()) +
-                                            " bytes, found " + std::to_string(offset));
+      return Fail(ErrorCode::kDataLoss, "expected ", content.size(), " bytes, found ", offset);
     }
     UNSHARD_RETURN_IF_ERROR(take(offset, bytes.span()));
     offset += bytes.size();
@@ -133,9 +132,8 @@ Status ForEachPiece(ChunkContent& content,
 
 Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes) {
   if (content.size() > max_bytes) {
-    return Fail(ErrorCode::kResourceExhausted, "expected at most " + std::to_string(max_bytes) +
-                                                   " bytes, found " +
-                                                   std::to_string(content.size()));
+    return Fail(ErrorCode::kResourceExhausted, "expected at most ", max_bytes, " bytes, found ",
+                content.size());
   }
   ByteVector all;
   all.reserve(content.size());

@@ -190,9 +190,8 @@ Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ShardedTree& tree,
   if (!fragments) return tl::unexpected<Error>(InShard(fragments.error(), *generation));
   const std::uint64_t index_bytes = tree.ShardIndexBytes();
   if (entry.begin < index_bytes || *fragments > entry.begin - index_bytes) {
-    return Fail(ErrorCode::kDataLoss, generation->key + ": the manifest announces " +
-                                          std::to_string(*fragments) +
-                                          " fragment bytes, more than the shard has before it");
+    return Fail(ErrorCode::kDataLoss, generation->key, ": the manifest announces ", *fragments,
+                " fragment bytes, more than the shard has before it");
   }
   return ByteRange{entry.begin - *fragments, *fragments};
 }
@@ -282,9 +281,9 @@ Status ChunkReader::CheckAnnouncedSize(const ShardGeneration& generation, const 
   const std::lock_guard lock(mutex_);
   if (corrected_.size() >= kMaxCorrected) corrected_.clear();
   if (!corrected_.emplace(generation.key, slot.slot).second) return {};
-  return Fail(ErrorCode::kConflict,
-              generation.key + ": a gzip file of several members announced a wrong size; it has " +
-                  std::to_string(decoded.plain.size()) + " bytes: open the file again");
+  return Fail(ErrorCode::kConflict, generation.key,
+              ": a gzip file of several members announced a wrong size; it has ",
+              decoded.plain.size(), " bytes: open the file again");
 }
 
 bool ChunkReader::ExpectsRead() {
@@ -339,7 +338,7 @@ Result<FilePiece> ChunkReader::Read(ShardedTree& tree, const ChunkRef& chunk,
                                     std::uint64_t size) {
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
   if (!entry) {
-    return Fail(ErrorCode::kConflict, generation->key + ": the chunk is no longer in this shard");
+    return Fail(ErrorCode::kConflict, generation->key, ": the chunk is no longer in this shard");
   }
   return ReadEntry(tree, chunk, generation, *entry, offset, size);
 }
@@ -373,9 +372,8 @@ Result<FilePiece> ChunkReader::ReadEntry(ShardedTree& tree, const ChunkRef& chun
   const Bytes& plain = decoded->plain;
   const std::uint64_t expected = tree.PlainSize(chunk.slot);
   if (expected != 0 && plain.size() != expected) {
-    return Fail(ErrorCode::kDataLoss, generation->key + ": a raw chunk has " +
-                                          std::to_string(plain.size()) + " bytes, expected " +
-                                          std::to_string(expected));
+    return Fail(ErrorCode::kDataLoss, generation->key, ": a raw chunk has ", plain.size(),
+                " bytes, expected ", expected);
   }
   // The page cache holds what the kernel has read: a second copy would only take memory.
   if (offset == 0 && size >= plain.size()) decoded_->Erase(KeyOf(tree, chunk.slot, generation));

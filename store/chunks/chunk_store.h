@@ -58,9 +58,8 @@ struct ChunkLocation {
 // The failure of a chunk that cannot be decoded within memory=. `chunk` names it, as in "a/0: a
 // chunk".
 inline tl::unexpected<Error> TooLargeToDecode(const std::string& chunk, std::uint64_t bytes) {
-  return Fail(ErrorCode::kResourceExhausted,
-              chunk + " of " + std::to_string(bytes) +
-                  " bytes is too large to decode within the memory cap: raise memory=");
+  return Fail(ErrorCode::kResourceExhausted, chunk, " of ", bytes,
+              " bytes is too large to decode within the memory cap: raise memory=");
 }
 
 // A piece of a file, as bytes or as a slice of an open file.

@@ -282,8 +282,8 @@ Result<std::uint64_t> FlatTree::Cookie(const ChunkRef& chunk) {
   if (added) {
     if (large_numbers_.size() == kMaxLargeNumbers) {
       large_positions_.erase(found);
-      return Fail(ErrorCode::kResourceExhausted,
-                  directory() + ": too many ids above 2^60 to list in one directory");
+      return Fail(ErrorCode::kResourceExhausted, directory(),
+                  ": too many ids above 2^60 to list in one directory");
     }
     large_numbers_.push_back(number);
   }

@@ -49,7 +49,7 @@ Result<ChunkGeneration> JoinedChunks::Current(const ChunkRef& chunk, const Deadl
     const auto position = LinearIndex(conversion().presented_grid().grid_shape(), cell);
     return generations_.Of(position, std::move(parts), modified);
   }
-  return Fail(ErrorCode::kConflict, stored_tree()->Path(chunk) + ": its chunks keep changing");
+  return Fail(ErrorCode::kConflict, stored_tree()->Path(chunk), ": its chunks keep changing");
 }
 
 std::optional<ChunkGeneration> JoinedChunks::Find(const ChunkRef&, std::uint32_t number) {

@@ -33,7 +33,7 @@ std::vector<ChunkRef> PresentedChunks::StoredChunks(const ChunkRef& chunk) const
 
 Result<GridCell> PresentedChunks::CellIn(const ChunkRef& chunk) const {
   if (auto cell = CellOf(chunk)) return *std::move(cell);
-  return Fail(ErrorCode::kInternal, stored_tree()->directory() + ": expected a chunk of the grid");
+  return Fail(ErrorCode::kInternal, stored_tree()->directory(), ": expected a chunk of the grid");
 }
 
 tl::unexpected<Error> PresentedChunks::InChunk(Error error, const ChunkRef& chunk) const {

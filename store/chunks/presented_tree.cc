@@ -85,12 +85,12 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid, ChunkGrid stored_grid)
 Status PresentedTree::CanStore() const {
   const Status encodes = conversion_->CanRestore();
   if (!encodes) {
-    return Fail(ErrorCode::kReadOnly, "chunks cannot be written: " + encodes.error().message);
+    return Fail(ErrorCode::kReadOnly, "chunks cannot be written: ", encodes.error().message);
   }
   if (!conversion_->is_lossy() || lossy_) return {};
-  return Fail(ErrorCode::kReadOnly, "chunks are stored as " +
-                                        conversion_->array().stored.codec->encoding().items +
-                                        ", which is lossy: mount with lossy=yes to write them");
+  return Fail(ErrorCode::kReadOnly, "chunks are stored as ",
+              conversion_->array().stored.codec->encoding().items,
+              ", which is lossy: mount with lossy=yes to write them");
 }
 
 // As CloudVolume writes the files of a local volume.

@@ -165,8 +165,8 @@ class RemoteChunkFiles final : public ChunkFiles {
     UNSHARD_ASSIGN_OR_RETURN(const Committed removed,
                              replacement->Remove([]() -> Status { return {}; }));
     if (removed.outcome == Committed::Outcome::kCommitted) return {};
-    return Fail(ErrorCode::kConflict,
-                store_->Describe(key) + ": another process has replaced it meanwhile");
+    return Fail(ErrorCode::kConflict, store_->Describe(key),
+                ": another process has replaced it meanwhile");
   }
 
   Status Finish() override { return {}; }
@@ -201,8 +201,7 @@ Result<std::shared_ptr<CopyScratch>> CopyScratch::Make(std::shared_ptr<FileSyste
     return std::shared_ptr<CopyScratch>(
         new CopyScratch(std::move(files), directory, std::move(lock)));
   }
-  return Fail(ErrorCode::kUnavailable,
-              files->Describe("") + ": other copies into it keep starting");
+  return Fail(ErrorCode::kUnavailable, files->Describe(""), ": other copies into it keep starting");
 }
 
 CopyScratch::~CopyScratch() {

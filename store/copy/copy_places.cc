@@ -101,10 +101,10 @@ Status CheckPlaces(ObjectStore& store, const DatasetMembers& source,
     if (directory == dataset) continue;
     UNSHARD_ASSIGN_OR_RETURN(const bool taken, places.AreTaken(dataset, directory));
     if (!taken) continue;
-    return Fail(ErrorCode::kInvalidArgument,
-                store.Describe(directory) + ": in the destination this is the path of a level of " +
-                    (dataset.empty() ? "the pyramid" : dataset) +
-                    "; rename it, or copy the datasets of the source one by one");
+    return Fail(ErrorCode::kInvalidArgument, store.Describe(directory),
+                ": in the destination this is the path of a level of ",
+                dataset.empty() ? "the pyramid" : dataset,
+                "; rename it, or copy the datasets of the source one by one");
   }
   return {};
 }

@@ -77,8 +77,8 @@ Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(std::shared_ptr<const Ope
   if (mode.only_reads) destination.read_only = true;
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::OpenAt(destination, paths, limits));
   if (!mode.only_reads && !to.parts().replacer) {
-    return Fail(ErrorCode::kReadOnly,
-                to.Describe() + ": can only be read; name a directory, or a URL of s3:// or gs://");
+    return Fail(ErrorCode::kReadOnly, to.Describe(),
+                ": can only be read; name a directory, or a URL of s3:// or gs://");
   }
   UNSHARD_RETURN_IF_ERROR(
       CheckPlaces(*source->store(), source->members(), LevelPlacesOf(to.datasets())));
@@ -92,10 +92,9 @@ Status DatasetCopy::AddDataset(std::size_t number) {
   const DatasetMember& to = destination_.datasets()[number];
   const std::size_t levels = source_->datasets()[number].source.levels.size();
   if (to.source.levels.size() != levels) {
-    return Fail(ErrorCode::kInvalidArgument,
-                destination_.store()->Describe(to.path) + ": its number of levels, " +
-                    std::to_string(to.source.levels.size()) +
-                    ", differs from that of the source, " + std::to_string(levels));
+    return Fail(ErrorCode::kInvalidArgument, destination_.store()->Describe(to.path),
+                ": its number of levels, ", to.source.levels.size(),
+                ", differs from that of the source, ", levels);
   }
   for (std::size_t level = 0; level < levels; ++level) {
     UNSHARD_RETURN_IF_ERROR(AddLevel(number, level));

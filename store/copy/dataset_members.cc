@@ -63,14 +63,13 @@ class MemberWalk {
       if (std::any_of(met_.begin(), met_.end(), covers)) continue;
       const auto level = [&](const std::string& one) { return IsAtOrBelow(one, path); };
       if (std::any_of(levels_.begin(), levels_.end(), level)) {
-        return Fail(ErrorCode::kNotFound, "--exclude " + path +
-                                              ": is a level of a pyramid, or holds one; a pyramid "
-                                              "is copied with all its levels");
+        return Fail(
+            ErrorCode::kNotFound, "--exclude ", path,
+            ": is a level of a pyramid, or holds one; a pyramid is copied with all its levels");
       }
-      return Fail(ErrorCode::kNotFound, "--exclude " + path + ": " + store_.Describe("") +
-                                            " has no such directory in a " +
-                                            "group, or beside the levels of a pyramid" +
-                                            Others(path));
+      return Fail(ErrorCode::kNotFound, "--exclude ", path, ": ", store_.Describe(""),
+                  " has no such directory in a ", "group, or beside the levels of a pyramid",
+                  Others(path));
     }
     return {};
   }
@@ -135,11 +134,9 @@ class MemberWalk {
   }
 
   tl::unexpected<Error> TooMany(const std::string& path) const {
-    return Fail(
-        ErrorCode::kResourceExhausted,
-        store_.Describe(path) +
-            ": too many directories in the group (more than 100000, or 16 levels): copy the "
-            "groups in it one by one");
+    return Fail(ErrorCode::kResourceExhausted, store_.Describe(path),
+                ": too many directories in the group (more than 100000, or 16 levels): copy the "
+                "groups in it one by one");
   }
 
   ObjectStore& store_;

@@ -28,7 +28,7 @@ constexpr std::size_t kMostObjectDirectories = 100000;
 constexpr const char* kCopyFileAgain = "; remove this file, and copy again";
 
 tl::unexpected<Error> Changed(const std::string& file) {
-  return Fail(ErrorCode::kConflict, file + ": another process has changed it while it was read");
+  return Fail(ErrorCode::kConflict, file, ": another process has changed it while it was read");
 }
 
 // A range that the version has.
@@ -75,8 +75,8 @@ Status FileCopy::ForEach(const FileDirectory& directory, const FileWork& work) {
     if (directory.kind != FileDirectory::Kind::kObjects) return {};
     paths.insert(paths.end(), below.begin(), below.end());
     if (paths.size() <= kMostObjectDirectories) continue;
-    return Fail(ErrorCode::kResourceExhausted,
-                parts_.from->Describe(directory.path) + ": more than 100000 directories below it");
+    return Fail(ErrorCode::kResourceExhausted, parts_.from->Describe(directory.path),
+                ": more than 100000 directories below it");
   }
   return {};
 }
@@ -167,12 +167,12 @@ Status FileCopy::Compare(const std::string& key) const {
                            parts_.to->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
   const std::string file = parts_.to->Describe(key);
   if (!copy.version)
-    return Fail(ErrorCode::kDataLoss, file + ": the destination lacks it; `unshard copy` adds it");
+    return Fail(ErrorCode::kDataLoss, file, ": the destination lacks it; `unshard copy` adds it");
   const std::uint64_t size = source.version->info().size;
   if (copy.version->info().size != size) {
-    return Fail(ErrorCode::kDataLoss,
-                file + ": differs from the source: " + std::to_string(copy.version->info().size) +
-                    " bytes instead of " + std::to_string(size) + kCopyFileAgain);
+    return Fail(ErrorCode::kDataLoss, file,
+                ": differs from the source: ", copy.version->info().size, " bytes instead of ",
+                size, kCopyFileAgain);
   }
   UNSHARD_RETURN_IF_ERROR(ForEachPiece(
       source, parts_.from->Describe(key), [&](std::uint64_t at, const Bytes& piece) -> Status {
@@ -181,8 +181,8 @@ Status FileCopy::Compare(const std::string& key) const {
         const auto [a, b] = std::ranges::mismatch(stored.span(), piece.span());
         if (a == stored.span().end()) return {};
         const auto number = at + static_cast<std::uint64_t>(a - stored.span().begin());
-        return Fail(ErrorCode::kDataLoss, file + ": differs from the source: byte " +
-                                              std::to_string(number) + kCopyFileAgain);
+        return Fail(ErrorCode::kDataLoss, file, ": differs from the source: byte ", number,
+                    kCopyFileAgain);
       }));
   parts_.counters->files += 1;
   parts_.counters->bytes += size;

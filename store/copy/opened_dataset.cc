@@ -48,13 +48,12 @@ std::string OpenedDataset::DatasetsInRoot() const {
 
 tl::unexpected<Error> OpenedDataset::Missing(const std::string& path, bool is_group) const {
   if (const std::string held = path.empty() && !is_group ? DatasetsInRoot() : ""; !held.empty()) {
-    return Fail(ErrorCode::kNotFound, store_->Describe("") + held + "; name one of them");
+    return Fail(ErrorCode::kNotFound, store_->Describe(""), held, "; name one of them");
   }
-  return Fail(ErrorCode::kNotFound,
-              store_->Describe(path) +
-                  ": not an array, a precomputed volume or a multiscale group; " +
-                  (is_group ? "name one of the arrays in the group"
-                            : "it has no info, zarr.json, .zarray or attributes.json"));
+  return Fail(ErrorCode::kNotFound, store_->Describe(path),
+              ": not an array, a precomputed volume or a multiscale group; ",
+              is_group ? "name one of the arrays in the group"
+                       : "it has no info, zarr.json, .zarray or attributes.json");
 }
 
 Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const CopyLimits& limits,

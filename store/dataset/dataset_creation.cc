@@ -67,9 +67,8 @@ Result<Destination> OpenUrl(const std::string& url) {
   destination.shown = options.source;
   UNSHARD_ASSIGN_OR_RETURN(destination.parts, OpenSource(options, nullptr));
   if (!destination.parts.replacer) {
-    return Fail(ErrorCode::kReadOnly,
-                destination.shown +
-                    ": sources of this scheme are read-only; create the dataset in a directory");
+    return Fail(ErrorCode::kReadOnly, destination.shown,
+                ": sources of this scheme are read-only; create the dataset in a directory");
   }
   return destination;
 }
@@ -117,10 +116,9 @@ Status ExpectNoDataset(Destination& destination, const std::vector<NewDocument>&
     UNSHARD_ASSIGN_OR_RETURN(const auto found,
                              destination.parts.store->Stat(key, CallerDeadline()));
     if (!found) continue;
-    return Fail(ErrorCode::kInvalidArgument,
-                destination.shown + ": there is a dataset already (" + std::string(name) + ")" +
-                    DifferenceFrom(destination, documents) +
-                    "; name a directory without one, or remove it first");
+    return Fail(ErrorCode::kInvalidArgument, destination.shown, ": there is a dataset already (",
+                name, ")", DifferenceFrom(destination, documents),
+                "; name a directory without one, or remove it first");
   }
   return {};
 }
@@ -197,9 +195,9 @@ class Creation {
     UNSHARD_ASSIGN_OR_RETURN(const auto replacement,
                              replacer.Begin({key, std::nullopt}, CallerDeadline()));
     const auto taken = [&] {
-      return Fail(ErrorCode::kConflict, replacer.Describe(key) +
-                                            ": another process has just created it; run the same "
-                                            "command again to help with it");
+      return Fail(
+          ErrorCode::kConflict, replacer.Describe(key),
+          ": another process has just created it; run the same command again to help with it");
     };
     if (replacement->base()) {
       UNSHARD_ASSIGN_OR_RETURN(const bool left, IsLeft(document, *replacement->base()));
@@ -327,8 +325,8 @@ class DocumentWalk {
   }
 
   tl::unexpected<Error> TooMany(const std::string& directory, const char* limit) const {
-    return Fail(ErrorCode::kResourceExhausted,
-                store_.Describe(directory) + ": more than " + limit + " in one dataset");
+    return Fail(ErrorCode::kResourceExhausted, store_.Describe(directory), ": more than ", limit,
+                " in one dataset");
   }
 
   ObjectStore& store_;
@@ -346,9 +344,8 @@ Result<Destination> OpenNamed(const std::string& destination,
                            IsUrl(name.place) ? OpenUrl(name.place) : OpenDirectory(name.place));
   for (const NewDocument& document : documents) {
     if (name.format.empty() || IsOfFormat(BaseName(document.path), name.format)) continue;
-    return Fail(ErrorCode::kInvalidArgument, opened.shown + ": its name says " + name.format +
-                                                 ", but its first document would be " +
-                                                 document.path);
+    return Fail(ErrorCode::kInvalidArgument, opened.shown, ": its name says ", name.format,
+                ", but its first document would be ", document.path);
   }
   return opened;
 }
@@ -375,7 +372,7 @@ Result<std::vector<NewDocument>> ReadDocuments(ObjectStore& store, const Deadlin
   UNSHARD_RETURN_IF_ERROR(walk.Visit("", 0));
   std::vector<NewDocument> documents = walk.Take();
   if (!documents.empty()) return documents;
-  return Fail(ErrorCode::kNotFound, store.Describe("") + ": there is no dataset");
+  return Fail(ErrorCode::kNotFound, store.Describe(""), ": there is no dataset");
 }
 
 }  // namespace unshard

@@ -60,7 +60,7 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
 
 Status DatasetTree::Discover() {
   UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat("", CallerDeadline()));
-  if (!root) return Fail(ErrorCode::kNotFound, store_->Describe("") + ": no such directory");
+  if (!root) return Fail(ErrorCode::kNotFound, store_->Describe(""), ": no such directory");
   std::deque<std::string> pending{""};
   std::size_t searched = 0;
   bool any = false;
@@ -107,11 +107,10 @@ Status DatasetTree::Discover() {
                "; others are searched when they are opened");
     return {};
   }
-  return Fail(ErrorCode::kNotFound,
-              store_->Describe("") +
-                  ": no dataset found: looked for info (precomputed), zarr.json (Zarr v3), "
-                  ".zarray and .zgroup (Zarr v2) and attributes.json (N5) in " +
-                  directories);
+  return Fail(ErrorCode::kNotFound, store_->Describe(""),
+              ": no dataset found: looked for info (precomputed), zarr.json (Zarr v3), .zarray and "
+              ".zgroup (Zarr v2) and attributes.json (N5) in ",
+              directories);
 }
 
 DatasetTree::ContributionPtr DatasetTree::GoodBefore(const std::string& path) const {
@@ -311,9 +310,9 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
   for (const ShardedDirectory& sharded : info->sharded) {
     const auto directory = ResolvePath(path, sharded.directory);
     if (!directory) {
-      return Fail(ErrorCode::kPermissionDenied,
-                  sharded.json_path + ": the directory " + sharded.directory +
-                      " is outside the mounted source; mount a directory that holds both");
+      return Fail(ErrorCode::kPermissionDenied, sharded.json_path, ": the directory ",
+                  sharded.directory,
+                  " is outside the mounted source; mount a directory that holds both");
     }
     layouts.push_back(WriteJson(sharded.layout, 0));
     const std::string stored = StoredDirectory(*directory);
@@ -585,10 +584,9 @@ Result<bool> DatasetTree::Serves(const ChunkTree& tree) {
   if (tree.retired()) return false;
   UNSHARD_ASSIGN_OR_RETURN(const bool now, IsUpToDate(*home));
   if (now) return true;
-  return Fail(ErrorCode::kUnavailable,
-              store_->Describe(*home) +
-                  ": its metadata are being changed, or are broken: chunks wait until they can be "
-                  "read");
+  return Fail(
+      ErrorCode::kUnavailable, store_->Describe(*home),
+      ": its metadata are being changed, or are broken: chunks wait until they can be read");
 }
 
 }  // namespace unshard

@@ -25,13 +25,13 @@ class DocumentReplacement final : public ObjectReplacement {
   Status Write(std::uint64_t at, ByteSpan bytes) override { return bytes_.Write(at, bytes); }
   Status CopyBase(const ByteRange& range, std::uint64_t at) override {
     if (!base_ || !MakeByteRange(range.begin, range.size, base_->info().size)) {
-      return Fail(ErrorCode::kDataLoss, files_->Describe(key_) + ": is shorter than announced");
+      return Fail(ErrorCode::kDataLoss, files_->Describe(key_), ": is shorter than announced");
     }
     UNSHARD_ASSIGN_OR_RETURN(
         const ReadResult read,
         base_->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
     if (read.state == ReadResult::State::kFound) return bytes_.Write(at, read.value.span());
-    return Fail(ErrorCode::kConflict, files_->Describe(key_) + ": was replaced");
+    return Fail(ErrorCode::kConflict, files_->Describe(key_), ": was replaced");
   }
   Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) override {
     return bytes_.Read(at, to);
@@ -61,7 +61,7 @@ class DocumentReplacement final : public ObjectReplacement {
     return committed;
   }
   Result<Committed> Remove(const Committing&) override {
-    return Fail(ErrorCode::kNotSupported, files_->Describe(key_) + ": is removed as other files");
+    return Fail(ErrorCode::kNotSupported, files_->Describe(key_), ": is removed as other files");
   }
   Status MakeDurable() override { return {}; }
 

@@ -96,7 +96,7 @@ Result<Done> FilePublishing::Publish(std::uint64_t number, const Deadline& deadl
       UNSHARD_ASSIGN_OR_RETURN(const Put put, PutOnce(*key, file, state, deadline));
       if (put.done) return End(*key, file, put.stored);
     }
-    return Fail(ErrorCode::kConflict, files_->Describe(*key) + ": other hosts keep replacing it");
+    return Fail(ErrorCode::kConflict, files_->Describe(*key), ": other hosts keep replacing it");
   };
   auto done = run();
   if (done) return done;
@@ -153,8 +153,8 @@ Result<Committed> FilePublishing::Commit(const std::string& key, const WaitingPt
         return replacement.Write(at, piece);
       }));
   if (sum != file->chunk.checksum) {
-    return Fail(ErrorCode::kDataLoss,
-                file->spool->Describe(file->chunk) + ": its bytes are not those that were written");
+    return Fail(ErrorCode::kDataLoss, file->spool->Describe(file->chunk),
+                ": its bytes are not those that were written");
   }
   return replacement.Commit(committing);
 }
@@ -199,7 +199,7 @@ tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const W
     if (latest) state.waiting = nullptr;
   });
   if (latest) files_->Withdrawn(key, *file);
-  return Fail(ErrorCode::kConflict, described + ": " + kChangedByOthers + kIsQuarantined);
+  return Fail(ErrorCode::kConflict, described, ": ", kChangedByOthers, kIsQuarantined);
 }
 
 void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk) {

@@ -100,7 +100,7 @@ class ObjectFiles::OpenObject final : public File {
   Status Sync() override { return files_->Sync(inode_); }
   Result<FileStatus> Stat() override { return inode_->Stat(); }
   Result<bool> Lock(bool) override {
-    return Fail(ErrorCode::kNotSupported, inode_->key() + ": object stores have no locks");
+    return Fail(ErrorCode::kNotSupported, inode_->key(), ": object stores have no locks");
   }
   [[nodiscard]] int descriptor() const override { return -1; }
 

@@ -62,8 +62,8 @@ Result<std::size_t> ObjectInode::ReadBase(const Base& base, std::uint64_t offset
       const ReadResult read,
       base.version->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
   if (read.state != ReadResult::State::kFound) {
-    return Fail(ErrorCode::kConflict,
-                key() + ": another host has replaced it while it was open; open it again");
+    return Fail(ErrorCode::kConflict, key(),
+                ": another host has replaced it while it was open; open it again");
   }
   std::copy(read.value.span().begin(), read.value.span().end(), to.begin());
   return read.value.size();
@@ -79,7 +79,7 @@ Status ObjectInode::OwnBytes(std::uint64_t kept) {
     piece.resize(static_cast<std::size_t>(std::min(kDownloadedPiece, end - at)));
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, ReadNow(at, piece));
     if (read != piece.size()) {
-      return Fail(ErrorCode::kDataLoss, key() + ": is shorter than announced");
+      return Fail(ErrorCode::kDataLoss, key(), ": is shorter than announced");
     }
     UNSHARD_RETURN_IF_ERROR(own->Write(at, piece));
   }

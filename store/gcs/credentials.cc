@@ -27,7 +27,7 @@ constexpr const char* kFullScope = "https://www.googleapis.com/auth/devstorage.f
 constexpr const char* kMachineToken = "/computeMetadata/v1/instance/service-accounts/default/token";
 
 tl::unexpected<Error> NoCredential(const std::string& what) {
-  return Fail(ErrorCode::kInvalidArgument, "not a credential of Google Cloud: " + what);
+  return Fail(ErrorCode::kInvalidArgument, "not a credential of Google Cloud: ", what);
 }
 
 // Errors name the field, never its value.
@@ -144,12 +144,11 @@ Result<HttpRequest> MakeTokenRequest(const GcsCredential& credential, std::time_
 
 Result<GcsToken> ParseTokenResponse(const HttpResponse& response) {
   if (response.status >= 400 && response.status < 500) {
-    return Fail(ErrorCode::kPermissionDenied,
-                "the token server refuses the credential (" + RefusalIn(response) + ')');
+    return Fail(ErrorCode::kPermissionDenied, "the token server refuses the credential (",
+                RefusalIn(response), ")");
   }
   if (response.status != 200) {
-    return Fail(ErrorCode::kUnavailable,
-                "the token server answered HTTP " + std::to_string(response.status));
+    return Fail(ErrorCode::kUnavailable, "the token server answered HTTP ", response.status);
   }
   const auto fail = [] {
     return Fail(ErrorCode::kUnavailable, "the token server answered without a token");

@@ -30,8 +30,8 @@ std::string_view WithoutSlashesAtEnd(std::string_view text) {
 Result<HttpUrl> ParseEndpoint(const std::string& text, const char* variable) {
   auto url = ParseHttpUrl(text);
   if (!url || !url->query.empty() || !url->user_info.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                std::string(variable) + ": expected a URL of the form https://host[:port]");
+    return Fail(ErrorCode::kInvalidArgument, variable,
+                ": expected a URL of the form https://host[:port]");
   }
   url->path = WithoutSlashesAtEnd(url->path);
   return url;
@@ -49,8 +49,8 @@ std::string GcsLocation::Describe(std::string_view key) const {
 
 Result<GcsLocation> ParseGcsUrl(std::string_view url) {
   const auto fail = [](const std::string& what) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "expected a URL of the form gs://bucket/key, found " + what);
+    return Fail(ErrorCode::kInvalidArgument, "expected a URL of the form gs://bucket/key, found ",
+                what);
   };
   if (!url.starts_with(kScheme)) return fail("another scheme");
   url.remove_prefix(kScheme.size());
@@ -83,9 +83,9 @@ Result<GcsEndpoint> MakeGcsEndpoint(const std::string& emulator_host,
       ParseEndpoint(override_url.empty() ? std::string(GcsEndpoint::kService) : override_url,
                     kOverride));
   if (endpoint.base.is_https() || IsLoopback(endpoint.base)) return endpoint;
-  return Fail(ErrorCode::kInvalidArgument, std::string(kOverride) +
-                                               ": plain http would show credentials to the "
-                                               "network; use https, or a host on this machine");
+  return Fail(
+      ErrorCode::kInvalidArgument, kOverride,
+      ": plain http would show credentials to the network; use https, or a host on this machine");
 }
 
 HttpUrl GcsObjectsBase(const GcsEndpoint& endpoint, const GcsLocation& location) {

@@ -52,9 +52,8 @@ Result<std::optional<GcsCredential>> ReadGcsCredential(const GcsEnvironment& env
     return *std::move(credential);
   }
   if (environment.application_credentials.empty()) return std::nullopt;
-  return Fail(ErrorCode::kInvalidArgument, environment.application_credentials +
-                                               ": named by GOOGLE_APPLICATION_CREDENTIALS, but "
-                                               "there is no such file");
+  return Fail(ErrorCode::kInvalidArgument, environment.application_credentials,
+              ": named by GOOGLE_APPLICATION_CREDENTIALS, but there is no such file");
 }
 
 std::optional<GcsMachine> GcsMachineOf(const GcsEnvironment& environment) {

@@ -38,9 +38,8 @@ bool IsGcsDenial(const HttpResponse& response) {
 
 tl::unexpected<Error> GcsDenial(const HttpResponse& response) {
   const std::string text = GcsErrorText(response);
-  return Fail(ErrorCode::kPermissionDenied, "the service denies access (HTTP " +
-                                                std::to_string(response.status) + ')' +
-                                                (text.empty() ? "" : ": " + text));
+  return Fail(ErrorCode::kPermissionDenied, "the service denies access (HTTP ", response.status,
+              ")", text.empty() ? "" : ": " + text);
 }
 
 bool HasGcsReason(const HttpResponse& response, std::string_view reason) {

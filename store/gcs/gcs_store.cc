@@ -55,9 +55,8 @@ class Lister {
     if (!response) return tl::unexpected<Error>(std::move(response).error());
     if (IsGcsDenial(*response)) return GcsDenial(*response);
     if (response->status != 200 || response->body_too_large) {
-      return Fail(ErrorCode::kUnavailable, "the service answered HTTP " +
-                                               std::to_string(response->status) + ": " +
-                                               GcsErrorText(*response));
+      return Fail(ErrorCode::kUnavailable, "the service answered HTTP ", response->status, ": ",
+                  GcsErrorText(*response));
     }
     std::string below = JoinPath(location_.prefix, directory);
     if (!below.empty()) below += '/';
@@ -113,11 +112,10 @@ Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& envi
     access = GcsAccess::kUnlisted;
     store.listing_denied = GcsDenial(*asked).value().message;
   } else if (asked->status == 404) {
-    return Fail(ErrorCode::kNotFound, location.Describe("") + ": there is no bucket of this name");
+    return Fail(ErrorCode::kNotFound, location.Describe(""), ": there is no bucket of this name");
   } else if (asked->status != 200) {
-    return Fail(ErrorCode::kUnavailable, location.Describe("") + ": the service answered HTTP " +
-                                             std::to_string(asked->status) + ": " +
-                                             GcsErrorText(*asked));
+    return Fail(ErrorCode::kUnavailable, location.Describe(""), ": the service answered HTTP ",
+                asked->status, ": ", GcsErrorText(*asked));
   }
   HttpStoreOptions described = options.http;
   described.described_as = location.Describe("");

@@ -193,8 +193,8 @@ Result<std::unique_ptr<PartedUpload>> BeginResumableUpload(
   const auto session = location ? ResolveHttpUrl(url, std::string(*location))
                                 : Result<HttpUrl>(FailWith(EPROTO, ErrorCode::kUnavailable, ""));
   if (!session || session->origin != url.origin) {
-    return FailWith(EPROTO, ErrorCode::kUnavailable,
-                    described + ": the service returned no upload URL on its own host");
+    return FailWith(EPROTO, ErrorCode::kUnavailable, described,
+                    ": the service returned no upload URL on its own host");
   }
   return std::make_unique<ResumableUpload>(std::move(access), object, session->Request(), size,
                                            part_bytes);

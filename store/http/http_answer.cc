@@ -30,9 +30,8 @@ Result<Bytes> Decoded(HttpResponse& response, std::uint64_t max_bytes) {
   const auto encodings = ContentEncodings(response.headers);
   for (auto encoding = encodings.rbegin(); encoding != encodings.rend(); ++encoding) {
     if (*encoding != "gzip") {
-      return Fail(ErrorCode::kNotSupported,
-                  "the server sends the Content-Encoding '" + *encoding +
-                      "' although none was asked for; only gzip is decoded");
+      return Fail(ErrorCode::kNotSupported, "the server sends the Content-Encoding '", *encoding,
+                  "' although none was asked for; only gzip is decoded");
     }
     auto plain = GzipDecode(bytes, max_bytes);
     if (!plain) return Forward(std::move(plain).error(), "decoding the answer of the server");
@@ -101,8 +100,8 @@ Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
       return HttpAnswer{Kind::kUnchanged};
     case 401:
     case 403:
-      return Fail(ErrorCode::kPermissionDenied,
-                  "the server denies access (HTTP " + std::to_string(response.status) + ')');
+      return Fail(ErrorCode::kPermissionDenied, "the server denies access (HTTP ", response.status,
+                  ")");
     case 404:
     case 410:
       return HttpAnswer{Kind::kMissing};
@@ -112,7 +111,7 @@ Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
       return Unsatisfied(response);
     default:
       return FailWith(IsRetriedStatus(response.status) ? 0 : EPROTO, ErrorCode::kUnavailable,
-                      "the server answered HTTP " + std::to_string(response.status));
+                      "the server answered HTTP ", response.status);
   }
 }
 

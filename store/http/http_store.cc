@@ -173,10 +173,9 @@ Result<HttpAnswer> Opening::Learn() {
     if (AsksOtherwise(answer)) continue;
     if (!answer || answer->kind != Kind::kWhole || !IsUnprovedEmpty(*answer->object)) return answer;
     return FailWith(
-        EPROTO, ErrorCode::kUnavailable,
-        "the server breaks HTTP: its answer 200 is empty, but " +
-            (unsatisfied_size_ ? "the object has " + std::to_string(*unsatisfied_size_) + " bytes"
-                               : std::string("has neither ETag nor Last-Modified")));
+        EPROTO, ErrorCode::kUnavailable, "the server breaks HTTP: its answer 200 is empty, but ",
+        unsatisfied_size_ ? "the object has " + std::to_string(*unsatisfied_size_) + " bytes"
+                          : std::string("has neither ETag nor Last-Modified"));
   }
   return Fail(ErrorCode::kConflict, "the object or its server kept changing while it was opened");
 }
@@ -206,9 +205,8 @@ Result<ObjectStore::Opened> Opening::Open() {
     default:
       break;
   }
-  return Fail(ErrorCode::kUnavailable,
-              server_->Describe(key_) +
-                  ": the server breaks HTTP: it answers as if the request had a condition");
+  return Fail(ErrorCode::kUnavailable, server_->Describe(key_),
+              ": the server breaks HTTP: it answers as if the request had a condition");
 }
 
 void Opening::SetKnown(const ObjectInfo& known) {
@@ -229,9 +227,8 @@ Result<std::optional<ObjectInfo>> Opening::Stat() {
   if (answer->kind == Kind::kUnchanged && kept_) return kept_->info;
   if (answer->kind == Kind::kTooLarge && !asked_) return TooLarge(*answer->object);
   if (answer->object) return answer->object->info;
-  return Fail(ErrorCode::kUnavailable,
-              server_->Describe(key_) +
-                  ": the server breaks HTTP: it answers as if the request had a condition");
+  return Fail(ErrorCode::kUnavailable, server_->Describe(key_),
+              ": the server breaks HTTP: it answers as if the request had a condition");
 }
 
 ObjectStore::Opened Opening::MakeOpened(HttpObject object, bool whole) const {
@@ -248,17 +245,16 @@ ObjectStore::Opened Opening::MakeOpened(HttpObject object, bool whole) const {
 tl::unexpected<Error> Opening::TooLarge(const HttpObject& object) const {
   const std::string size =
       object.info.size > 0 ? std::to_string(object.info.size) + " bytes" : "unknown size";
-  return Fail(ErrorCode::kNotSupported, server_->Describe(key_) +
-                                            ": the server does not support range requests (it "
-                                            "answers HTTP 200 instead of 206), and the object of " +
-                                            size + " is larger than the " +
-                                            std::to_string(server_->options().whole_object_bytes) +
-                                            " bytes up to which objects are read whole");
+  return Fail(ErrorCode::kNotSupported, server_->Describe(key_),
+              ": the server does not support range requests (it answers HTTP 200 instead of 206), "
+              "and the object of ",
+              size, " is larger than the ", server_->options().whole_object_bytes,
+              " bytes up to which objects are read whole");
 }
 
 tl::unexpected<Error> Opening::IsDirectory() const {
-  return Fail(ErrorCode::kDataLoss,
-              server_->Describe(key_) + ": expected a file, found a directory");
+  return Fail(ErrorCode::kDataLoss, server_->Describe(key_),
+              ": expected a file, found a directory");
 }
 
 class HttpStore final : public ObjectStore {
@@ -284,7 +280,7 @@ class HttpStore final : public ObjectStore {
                       const Deadline& deadline) override {
     UNSHARD_RETURN_IF_ERROR(CheckKey(key));
     if (!key.empty()) return Opening(server_, key, first, deadline).Open();
-    return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
+    return Fail(ErrorCode::kDataLoss, Describe(key), ": expected a file, found a directory");
   }
 
   Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
@@ -342,8 +338,8 @@ Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
                                                    const HttpStoreOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(HttpUrl base, ParseHttpUrl(url));
   if (!base.is_https() && !options.allow_http) {
-    return Fail(ErrorCode::kInvalidArgument,
-                base.Described() + ": plain http is not allowed here; expected https");
+    return Fail(ErrorCode::kInvalidArgument, base.Described(),
+                ": plain http is not allowed here; expected https");
   }
   return MakeHttpStore(
       std::make_shared<HttpServer>(std::move(base), options, MakeHttpTransport(options, nullptr)));

@@ -93,13 +93,11 @@ class RangedVersion final : public ObjectVersion,
         return Found(info_, Cut(answer->object->bytes, wanted));
       case Kind::kTooLarge:
         if (!same) return Changed(info_);
-        return Fail(ErrorCode::kUnavailable,
-                    server_->Describe(key_) + ": the server ignores range requests now");
+        return Fail(ErrorCode::kUnavailable, server_->Describe(key_),
+                    ": the server ignores range requests now");
       case Kind::kUnchanged:
-        return Fail(
-            ErrorCode::kUnavailable,
-            server_->Describe(key_) +
-                ": the server breaks HTTP: it answers 304 to a request without a condition");
+        return Fail(ErrorCode::kUnavailable, server_->Describe(key_),
+                    ": the server breaks HTTP: it answers 304 to a request without a condition");
       case Kind::kEncoded:
       case Kind::kMissing:
       case Kind::kDirectory:

@@ -45,7 +45,7 @@ bool IsRedirectToDirectory(const HttpRequest& request, const HttpResponse& respo
 
 Result<HttpRequest> Redirect(HttpRequest request, const HttpResponse& response, int hop) {
   const auto fail = [](const std::string& why) {
-    return Fail(ErrorCode::kUnavailable, "the server redirects " + why);
+    return Fail(ErrorCode::kUnavailable, "the server redirects ", why);
   };
   if (request.method != HttpRequest::Method::kGet) {
     return fail("a request that is not a GET, and unshard does not follow that");

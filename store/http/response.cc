@@ -24,7 +24,7 @@ std::optional<int> IndexOf(const std::array<std::string_view, kCount>& names,
 }
 
 tl::unexpected<Error> ServerFault(const std::string& what) {
-  return FailWith(EPROTO, ErrorCode::kUnavailable, "the server breaks HTTP: " + what);
+  return FailWith(EPROTO, ErrorCode::kUnavailable, "the server breaks HTTP: ", what);
 }
 
 }  // namespace

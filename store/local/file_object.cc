@@ -170,7 +170,7 @@ Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
     opened = parts.root->OpenBeneath(key, kFlags);
   }
   if (!opened && opened.error().system_errno == ENXIO) {
-    return Fail(ErrorCode::kDataLoss, parts.root->Describe(key) + ": expected a file");
+    return Fail(ErrorCode::kDataLoss, parts.root->Describe(key), ": expected a file");
   }
   if (!opened) return tl::unexpected<Error>(std::move(opened).error());
   if (!opened->valid()) return OpenedFile{};
@@ -178,8 +178,8 @@ Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, StatDescriptor(opened->get(), describe));
   if (status.kind != FileStatus::Kind::kFile) {
     const bool directory = status.kind == FileStatus::Kind::kDirectory;
-    return Fail(ErrorCode::kDataLoss, describe() + ": expected a file, found " +
-                                          (directory ? "a directory" : "a special file"));
+    return Fail(ErrorCode::kDataLoss, describe(), ": expected a file, found ",
+                directory ? "a directory" : "a special file");
   }
   // Chunks are read in no order: the kernel's readahead would fetch bytes that are not asked for.
   ::posix_fadvise(opened->get(), 0, 0, POSIX_FADV_RANDOM);

@@ -58,7 +58,7 @@ Result<ObjectStore::Opened> FileStore::Open(std::string_view key, const RangeReq
     opened.version = MakeFileObject(parts_, key, std::move(file));
     return opened;
   }
-  return Fail(ErrorCode::kConflict, Describe(key) + ": kept changing while it was read");
+  return Fail(ErrorCode::kConflict, Describe(key), ": kept changing while it was read");
 }
 
 // Nothing for an entry that leads nowhere.

@@ -18,9 +18,8 @@ Result<std::uint32_t> ReadWithChecksum(File& file, const ByteRange& range, std::
                           static_cast<std::size_t>(std::min(range.size - done, kPiece)));
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, file.Read(range.begin + done, piece));
     if (found < piece.size()) {
-      return Fail(ErrorCode::kDataLoss, "a file ends early: expected " +
-                                            std::to_string(range.size) + " bytes, found " +
-                                            std::to_string(done + found));
+      return Fail(ErrorCode::kDataLoss, "a file ends early: expected ", range.size,
+                  " bytes, found ", done + found);
     }
     sum = ExtendChecksum(sum, piece);
     if (visit) UNSHARD_RETURN_IF_ERROR(visit(done, piece));
@@ -30,7 +29,7 @@ Result<std::uint32_t> ReadWithChecksum(File& file, const ByteRange& range, std::
 }
 
 Status FileSystem::SyncAll() {
-  return Fail(ErrorCode::kNotSupported, Describe("") + ": cannot be synced as a whole");
+  return Fail(ErrorCode::kNotSupported, Describe(""), ": cannot be synced as a whole");
 }
 
 Status MakeDirectories(FileSystem& files, const std::string& path) {

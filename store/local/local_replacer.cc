@@ -131,8 +131,8 @@ Status LocalReplacement::OpenPair() {
   UNSHARD_RETURN_IF_ERROR(OpenPiece(object_.obsolete->data));
   if (pieces_.size() != 1) return {};
   return Fail(ErrorCode::kDataLoss,
-              files_->Describe(has_index ? object_.obsolete->data : object_.obsolete->index) +
-                  ": missing, although the other half of the shard exists");
+              files_->Describe(has_index ? object_.obsolete->data : object_.obsolete->index),
+              ": missing, although the other half of the shard exists");
 }
 
 Status LocalReplacement::OpenBase() {
@@ -189,8 +189,8 @@ Result<std::size_t> LocalReplacement::ReadBack(std::uint64_t at, std::span<std::
 Status LocalReplacement::CopyBase(const ByteRange& range, std::uint64_t at) {
   UNSHARD_RETURN_IF_ERROR(WritePending());
   if (!base_ || !MakeByteRange(range.begin, range.size, base_->info().size)) {
-    return Fail(ErrorCode::kDataLoss, files_->Describe(object_.key) + ": ends before byte " +
-                                          std::to_string(range.end()));
+    return Fail(ErrorCode::kDataLoss, files_->Describe(object_.key), ": ends before byte ",
+                range.end());
   }
   return ForEachPart(pieces_, range, [&](File& file, const ByteRange& part, std::uint64_t from) {
     return version().CopyFrom(file, part, at + from);

@@ -32,8 +32,8 @@ Status MemoryFile::CopyFrom(File& source, const ByteRange& range, std::uint64_t 
                                               static_cast<std::size_t>(range.size));
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, source.Read(range.begin, into));
   if (size == into.size()) return {};
-  return Fail(ErrorCode::kDataLoss, described_ + ": expected " + std::to_string(range.size) +
-                                        " more bytes to copy, found " + std::to_string(size));
+  return Fail(ErrorCode::kDataLoss, described_, ": expected ", range.size,
+              " more bytes to copy, found ", size);
 }
 
 Result<bool> MemoryFile::CloneFrom(File&) { return false; }
@@ -46,9 +46,8 @@ Status MemoryFile::Truncate(std::uint64_t size) {
     } catch (const std::bad_alloc&) {
     }
   }
-  return Fail(ErrorCode::kResourceExhausted,
-              described_ + ": has to be assembled in memory, and exceeds the cap of " +
-                  std::to_string(max_bytes_) + " bytes");
+  return Fail(ErrorCode::kResourceExhausted, described_,
+              ": has to be assembled in memory, and exceeds the cap of ", max_bytes_, " bytes");
 }
 
 Status MemoryFile::SetMode(std::uint32_t) { return {}; }

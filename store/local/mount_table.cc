@@ -93,7 +93,7 @@ Result<std::vector<MountEntry>> ReadMountTable(const std::string& process) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) {
-    return Fail(ErrorCode::kUnavailable, path + ": cannot be read; mount /proc first");
+    return Fail(ErrorCode::kUnavailable, path, ": cannot be read; mount /proc first");
   }
   return ParseMountTable(text.str());
 }

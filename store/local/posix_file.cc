@@ -36,7 +36,7 @@ bool KernelCannotClone(int system_errno) {
 Result<PosixFile*> AsPosixFile(File& file, const std::string& described) {
   auto* posix = dynamic_cast<PosixFile*>(&file);
   if (posix != nullptr) return posix;
-  return Fail(ErrorCode::kInvalidArgument, described + ": copying from another kind of file");
+  return Fail(ErrorCode::kInvalidArgument, described, ": copying from another kind of file");
 }
 
 }  // namespace
@@ -145,9 +145,8 @@ Status PosixFile::CopyByBuffer(PosixFile& source, const ByteRange& range, std::u
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
                              source.Read(range.begin + done, std::span(buffer).first(wanted)));
     if (size < wanted) {
-      return Fail(ErrorCode::kDataLoss, source.described_ + ": expected at least " +
-                                            std::to_string(range.end()) + " bytes, found " +
-                                            std::to_string(range.begin + done + size));
+      return Fail(ErrorCode::kDataLoss, source.described_, ": expected at least ", range.end(),
+                  " bytes, found ", range.begin + done + size);
     }
     UNSHARD_RETURN_IF_ERROR(Write(offset + done, ByteSpan(buffer).first(wanted)));
     done += wanted;

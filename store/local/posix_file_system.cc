@@ -130,7 +130,7 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
     return FailErrno(EISDIR, Describe(path) + ": opening");
   }
   if (status.kind == FileStatus::Kind::kOther) {
-    return Fail(ErrorCode::kDataLoss, Describe(path) + ": expected a file, found a special file");
+    return Fail(ErrorCode::kDataLoss, Describe(path), ": expected a file, found a special file");
   }
   auto file = std::make_shared<PosixFile>(std::move(descriptor), described, status);
   if (!made || !private_) return file;

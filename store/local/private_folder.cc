@@ -21,18 +21,15 @@ Status CheckIsPrivate(const PrivateFolder& folder, FileSystem& files) {
   if (::fstat(opened->descriptor(), &status) != 0) return FailErrno(errno, folder.path);
   const std::string named = folder.path + ": this " + std::string(folder.kind);
   if (status.st_uid != ::geteuid()) {
-    return Fail(ErrorCode::kPermissionDenied,
-                named + " belongs to user " + std::to_string(status.st_uid) +
-                    ", but must belong to user " + std::to_string(::geteuid()) + "; " +
-                    std::string(folder.way_out));
+    return Fail(ErrorCode::kPermissionDenied, named, " belongs to user ", status.st_uid,
+                ", but must belong to user ", ::geteuid(), "; ", folder.way_out);
   }
   if ((status.st_mode & kOthers) == 0) return {};
   char mode[16];
   std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777));
-  return Fail(ErrorCode::kPermissionDenied,
-              named + " has mode " + mode +
-                  ", which lets other users in; close it with `chmod 0700 " + folder.path + "`, " +
-                  std::string(folder.way_out));
+  return Fail(ErrorCode::kPermissionDenied, named, " has mode ", mode,
+              ", which lets other users in; close it with `chmod 0700 ", folder.path, "`, ",
+              folder.way_out);
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ Result<FileDescriptor> RootDirectory::OpenByWalking(std::string_view key, int fl
     return Opened(-1, key);
   }
   if (!IsInside(RealPath(place->get()), RealPath(descriptor_.get()))) {
-    return Fail(ErrorCode::kPermissionDenied,
-                Describe(key) + ": a symbolic link leads out of the mounted directory");
+    return Fail(ErrorCode::kPermissionDenied, Describe(key),
+                ": a symbolic link leads out of the mounted directory");
   }
   // Through the descriptor, not the path: what is opened is what was checked.
   const std::string link = "/proc/self/fd/" + std::to_string(place->get());
@@ -108,9 +108,8 @@ Result<FileDescriptor> RootDirectory::Opened(int descriptor, std::string_view ke
   const bool missing = error == ENOENT || error == ENOTDIR;
   if ((missing || key.empty()) && IsRemoved()) {
     return Fail(
-        ErrorCode::kUnavailable,
-        path_ +
-            ": this directory was removed; unmount, and mount the directory that has its name now");
+        ErrorCode::kUnavailable, path_,
+        ": this directory was removed; unmount, and mount the directory that has its name now");
   }
   if (error == 0 || missing) return opened;
   return FailErrno(error, Describe(key) + ": opening");
@@ -152,7 +151,7 @@ Result<FileDescriptor> RootDirectory::Create(std::string_view key, int flags, mo
 Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) const {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
   if (key.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, Describe(key) + ": expected a path below the root");
+    return Fail(ErrorCode::kInvalidArgument, Describe(key), ": expected a path below the root");
   }
   UNSHARD_ASSIGN_OR_RETURN(FileDescriptor directory,
                            OpenBeneath(ParentPath(key), O_PATH | O_DIRECTORY));

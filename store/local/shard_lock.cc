@@ -39,10 +39,9 @@ Status WaitForLock(const std::string& described, File& file, const LockTimeouts&
     const bool ending = deadline.stop.stop_requested();
     const auto longest = ending ? std::min(timeouts.at_end, timeouts.total) : timeouts.total;
     if (waited >= longest || now >= deadline.at) {
-      return Fail(ErrorCode::kUnavailable,
-                  described +
-                      ": another process that writes this file holds its lock; the waiting chunks "
-                      "are published once the lock is released");
+      return Fail(ErrorCode::kUnavailable, described,
+                  ": another process that writes this file holds its lock; the waiting chunks are "
+                  "published once the lock is released");
     }
     if (!noticed && waited >= timeouts.notice) {
       noticed = true;
@@ -93,7 +92,7 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
     lock.version_ = *std::move(version);
     return lock;
   }
-  return Fail(ErrorCode::kUnavailable, files.Describe(path) + ": other writers keep replacing it");
+  return Fail(ErrorCode::kUnavailable, files.Describe(path), ": other writers keep replacing it");
 }
 
 void ShardLock::Remove(FileSystem& files) {

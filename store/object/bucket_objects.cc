@@ -35,8 +35,8 @@ class BucketObjects final : public ObjectStore {
         return directory;
       }
       if (!page.next.empty() && page.next == next) {
-        return Fail(ErrorCode::kUnavailable,
-                    Describe(key) + ": the store names the same page of a listing as the next one");
+        return Fail(ErrorCode::kUnavailable, Describe(key),
+                    ": the store names the same page of a listing as the next one");
       }
       next = std::move(page.next);
     } while (!next.empty());

@@ -123,15 +123,15 @@ Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_vie
                            store.Open(second_key, RangeRequest::At(0, 0), deadline));
   if (!head.version && !tail.version) return head;
   if (!head.version || !tail.version) {
-    return Fail(ErrorCode::kDataLoss, store.Describe(head.version ? second_key : first_key) +
-                                          ": missing, although the other half of the shard exists");
+    return Fail(ErrorCode::kDataLoss, store.Describe(head.version ? second_key : first_key),
+                ": missing, although the other half of the shard exists");
   }
   UNSHARD_ASSIGN_OR_RETURN(auto whole, Concatenate(std::move(head.version), std::move(tail.version),
                                                    store.Describe(second_key)));
   if (first.suffix || head.first.size() < first.size) {
     UNSHARD_ASSIGN_OR_RETURN(ReadResult read, whole->Read(first, deadline));
     if (read.state != ReadResult::State::kFound) {
-      return Fail(ErrorCode::kConflict, store.Describe(first_key) + ": changed while it was read");
+      return Fail(ErrorCode::kConflict, store.Describe(first_key), ": changed while it was read");
     }
     head.first = std::move(read.value);
   }
@@ -142,7 +142,7 @@ Result<std::shared_ptr<ObjectVersion>> Concatenate(std::shared_ptr<ObjectVersion
                                                    std::shared_ptr<ObjectVersion> second,
                                                    const std::string& described) {
   const auto size = CheckedAdd(first->info().size, second->info().size);
-  if (!size) return Fail(ErrorCode::kDataLoss, described + ": too large");
+  if (!size) return Fail(ErrorCode::kDataLoss, described, ": too large");
   return std::make_shared<ConcatenatedObject>(std::move(first), std::move(second), *size);
 }
 

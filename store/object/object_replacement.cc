@@ -42,7 +42,7 @@ Status ReplaceObject(ObjectReplacer& store, const std::string& key, const FillVe
                              CommitDurably(*replacement, store.Describe(key)));
     if (committed) return {};
   }
-  return Fail(ErrorCode::kConflict, store.Describe(key) + ": other writers keep replacing it");
+  return Fail(ErrorCode::kConflict, store.Describe(key), ": other writers keep replacing it");
 }
 
 Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes) {

@@ -24,8 +24,8 @@ Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to) {
 Status CheckKey(std::string_view key) {
   if (key.empty()) return {};
   const auto fail = [&] {
-    return Fail(ErrorCode::kInvalidArgument,
-                "'" + std::string(key) + "': expected a relative path without '.' and '..'");
+    return Fail(ErrorCode::kInvalidArgument, "'", key,
+                "': expected a relative path without '.' and '..'");
   };
   if (key.find('\0') != std::string_view::npos) return fail();
   for (std::size_t begin = 0; begin <= key.size();) {
@@ -61,9 +61,8 @@ Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_vie
     if (!opened.version) return std::nullopt;
     const ObjectInfo& info = opened.version->info();
     if (info.size > max_bytes) {
-      return Fail(ErrorCode::kResourceExhausted, store.Describe(key) + ": expected at most " +
-                                                     std::to_string(max_bytes) + " bytes, found " +
-                                                     std::to_string(info.size));
+      return Fail(ErrorCode::kResourceExhausted, store.Describe(key), ": expected at most ",
+                  max_bytes, " bytes, found ", info.size);
     }
     if (info.size > kFirstOfWhole) {
       UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
@@ -72,11 +71,11 @@ Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_vie
       opened.first = std::move(read.value);
     }
     if (opened.first.size() != info.size) {
-      return Fail(ErrorCode::kDataLoss, store.Describe(key) + ": is shorter than announced");
+      return Fail(ErrorCode::kDataLoss, store.Describe(key), ": is shorter than announced");
     }
     return WholeObject{std::string(AsText(opened.first.span())), info};
   }
-  return Fail(ErrorCode::kConflict, store.Describe(key) + ": kept changing while it was read");
+  return Fail(ErrorCode::kConflict, store.Describe(key), ": kept changing while it was read");
 }
 
 Status ObjectStore::ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,

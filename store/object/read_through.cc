@@ -79,8 +79,8 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
     if (range.size > bytes.max_size()) throw std::bad_alloc();
     bytes.resize(static_cast<std::size_t>(range.size));
   } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kResourceExhausted,
-                described + ": out of memory for " + std::to_string(range.size) + " bytes");
+    return Fail(ErrorCode::kResourceExhausted, described, ": out of memory for ", range.size,
+                " bytes");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, read(range.begin, bytes));
   bytes.resize(size);

@@ -15,18 +15,17 @@ Status CanPublishFormat(const ShardFormat& format, const PublishCaps& caps) {
   UNSHARD_RETURN_IF_ERROR(format.CanWrite());
   const std::uint64_t pages = format.page_count();
   if (pages == 0 || pages > kMaxPages) {
-    return Fail(ErrorCode::kNotSupported, "a shard of more than " + std::to_string(kMaxPages) +
-                                              " minishards or nested shards cannot be rewritten");
+    return Fail(ErrorCode::kNotSupported, "a shard of more than ", kMaxPages,
+                " minishards or nested shards cannot be rewritten");
   }
   const std::uint64_t index = format.fixed_index_bytes();
   // Several pages are read one by one, unless the whole shard has to be in memory.
   std::uint64_t cap = pages == 1 ? caps.index_bytes : index;
   if (format.has_outer_codecs()) cap = std::min(cap, caps.whole_shard_bytes);
   if (index <= cap) return {};
-  return Fail(ErrorCode::kNotSupported,
-              "the index of a shard takes at least " + std::to_string(index) +
-                  " bytes, which is above the cap of " + std::to_string(cap) +
-                  ": mount with a larger memory= to write it");
+  return Fail(ErrorCode::kNotSupported, "the index of a shard takes at least ", index,
+              " bytes, which is above the cap of ", cap,
+              ": mount with a larger memory= to write it");
 }
 
 }  // namespace unshard

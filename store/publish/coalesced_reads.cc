@@ -25,7 +25,7 @@ Result<Bytes> CoalescedReads::Read(const ByteRange& range) {
     window_ = {};
     UNSHARD_ASSIGN_OR_RETURN(bytes_, object_.Read(window));
     if (bytes_.size() != window.size) {
-      return Fail(ErrorCode::kDataLoss, object_.described() + ": is shorter than announced");
+      return Fail(ErrorCode::kDataLoss, object_.described(), ": is shorter than announced");
     }
     window_ = window;
   }

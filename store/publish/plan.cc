@@ -81,9 +81,8 @@ Result<Planner::Changes> Planner::SortedChanges() const {
   for (const ShardChange& change : request_.changes) {
     if (change.page >= request_.format->page_count() ||
         (!change.removed && !change.open && !change.stored)) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  Describe(change.page, change.slot) +
-                      ": no such place in the shard, or no new bytes for it");
+      return Fail(ErrorCode::kInvalidArgument, Describe(change.page, change.slot),
+                  ": no such place in the shard, or no new bytes for it");
     }
     changes.push_back(&change);
   }
@@ -93,8 +92,8 @@ Result<Planner::Changes> Planner::SortedChanges() const {
       std::adjacent_find(changes.begin(), changes.end(),
                          [](const auto* a, const auto* b) { return Place(*a) == Place(*b); });
   if (twice != changes.end()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                Describe((*twice)->page, (*twice)->slot) + ": changed twice in one publish");
+    return Fail(ErrorCode::kInvalidArgument, Describe((*twice)->page, (*twice)->slot),
+                ": changed twice in one publish");
   }
   return changes;
 }
@@ -146,9 +145,9 @@ Status Planner::ReadReplaced(const ShardIndex& index, const Changes& changes) {
 
 Status Planner::Keep(const StoredChunk& chunk) {
   if (chunk.range == kDamagedRange) {
-    return Fail(ErrorCode::kDataLoss, Describe(chunk.page, chunk.slot) +
-                                          ": its index entry reaches beyond the end; the shard "
-                                          "can be published once this chunk is written or removed");
+    return Fail(ErrorCode::kDataLoss, Describe(chunk.page, chunk.slot),
+                ": its index entry reaches beyond the end; the shard can be published once this "
+                "chunk is written or removed");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t leading, Leading(chunk));
   plan_.kept_bytes += leading + chunk.range.size;
@@ -181,9 +180,8 @@ Status Planner::Change(const ShardChange& change, const StoredChunk* replaced) {
 
 Result<Bytes> Planner::Plain(const StoredChunk& chunk) {
   if (chunk.range.size > options_.max_chunk_bytes) {
-    return Fail(ErrorCode::kResourceExhausted,
-                Describe(chunk.page, chunk.slot) + ": is above the cap of " +
-                    std::to_string(options_.max_chunk_bytes) + " bytes");
+    return Fail(ErrorCode::kResourceExhausted, Describe(chunk.page, chunk.slot),
+                ": is above the cap of ", options_.max_chunk_bytes, " bytes");
   }
   UNSHARD_ASSIGN_OR_RETURN(Bytes stored, reads_.Read(chunk.range));
   auto plain = request_.format->DecodeEntry(std::move(stored), options_.max_chunk_bytes);
@@ -201,10 +199,9 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) {
   const std::uint64_t before = chunk.range.begin - std::min(chunk.range.begin, index);
   if (*leading > before) {
     return Fail(
-        ErrorCode::kDataLoss,
-        Describe(chunk.page, chunk.slot) + ": the manifest announces " + std::to_string(*leading) +
-            " bytes of fragments, but only " + std::to_string(before) +
-            " precede it; the shard can be published once this mesh is written whole or removed");
+        ErrorCode::kDataLoss, Describe(chunk.page, chunk.slot), ": the manifest announces ",
+        *leading, " bytes of fragments, but only ", before,
+        " precede it; the shard can be published once this mesh is written whole or removed");
   }
   return *leading;
 }

@@ -216,7 +216,7 @@ Result<ShardIndex> Attempt::Verify(const PutShard& put) {
   UNSHARD_ASSIGN_OR_RETURN(
       ShardIndex index, body.ReadIndex(*request_.format, request_.shard, options_.max_index_bytes));
   if (info.size != put.size || index.chunks != put.chunks) {
-    return Fail(ErrorCode::kInternal, described + " differs from what was written");
+    return Fail(ErrorCode::kInternal, described, " differs from what was written");
   }
   if (request_.format->page_count() == 1 && !request_.format->has_outer_codecs())
     page_ = PageOf(index);
@@ -269,7 +269,7 @@ Result<PublishResult> ShardPublisher::Publish(const PublishRequest& request) {
             .Run());
     if (result) return *std::move(result);
   }
-  return Fail(ErrorCode::kConflict, described + ": other writers keep replacing it");
+  return Fail(ErrorCode::kConflict, described, ": other writers keep replacing it");
 }
 
 }  // namespace unshard

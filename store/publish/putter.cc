@@ -102,9 +102,8 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
 Result<PutChunk> ShardPutter::PutStored(const PlannedChunk& chunk, std::uint64_t at) {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, chunk.change->stored());
   if (stored.size() != chunk.change->size) {
-    return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": expected " +
-                                          std::to_string(chunk.change->size) +
-                                          " new bytes, found " + std::to_string(stored.size()));
+    return Fail(ErrorCode::kDataLoss, Describe(chunk), ": expected ", chunk.change->size,
+                " new bytes, found ", stored.size());
   }
   UNSHARD_RETURN_IF_ERROR(Write(at, stored.span()));
   return PutChunk{0, stored.size()};
@@ -128,23 +127,21 @@ Result<std::uint64_t> ShardPutter::PutEncoded(const PlannedChunk& chunk, File& s
                                               std::uint64_t leading, std::uint64_t at) {
   const std::uint64_t size = chunk.change->size;
   if (size > options_.max_chunk_bytes) {
-    return Fail(ErrorCode::kResourceExhausted, Describe(chunk) + ": is above the cap of " +
-                                                   std::to_string(options_.max_chunk_bytes) +
-                                                   " bytes");
+    return Fail(ErrorCode::kResourceExhausted, Describe(chunk), ": is above the cap of ",
+                options_.max_chunk_bytes, " bytes");
   }
   ByteVector plain(static_cast<std::size_t>(size));
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, source.Read(0, plain));
   if (found != plain.size()) {
-    return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": its new bytes end early");
+    return Fail(ErrorCode::kDataLoss, Describe(chunk), ": its new bytes end early");
   }
   UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, chunk.change->put, Checksum(plain)));
   if (request_.has_leading) {
     const auto announced = MeshFragmentBytes(plain);
     if (!announced || *announced != leading) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  Describe(chunk) + ": expected a manifest of " + std::to_string(leading) +
-                      " bytes of fragments, found " +
-                      (announced ? std::to_string(*announced) : announced.error().message));
+      return Fail(ErrorCode::kInvalidArgument, Describe(chunk), ": expected a manifest of ",
+                  leading, " bytes of fragments, found ",
+                  announced ? std::to_string(*announced) : announced.error().message);
     }
   }
   auto encoded = request_.format->EncodeEntry(Bytes(std::move(plain)));
@@ -174,8 +171,8 @@ Result<std::shared_ptr<File>> ShardPutter::OpenSource(
   if (!source) return Forward(std::move(source).error(), Describe(chunk));
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, (*source)->Stat());
   if (status.size == size) return source;
-  return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": expected " + std::to_string(size) +
-                                        " new bytes, found " + std::to_string(status.size));
+  return Fail(ErrorCode::kDataLoss, Describe(chunk), ": expected ", size, " new bytes, found ",
+              status.size);
 }
 
 // After a failed write-back the page cache may differ from what was written.
@@ -183,8 +180,8 @@ Status ShardPutter::CheckNew(const PlannedChunk& chunk,
                              const std::optional<ChunkFingerprint>& expected,
                              std::uint32_t checksum) const {
   if (!expected || expected->absent || expected->checksum == checksum) return {};
-  return Fail(ErrorCode::kDataLoss,
-              Describe(chunk) + ": its new bytes are not those that were written");
+  return Fail(ErrorCode::kDataLoss, Describe(chunk),
+              ": its new bytes are not those that were written");
 }
 
 Result<std::uint32_t> ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {

@@ -42,7 +42,7 @@ std::vector<AssembledVersion::Reference> AssembledVersion::TakeReferences(const 
 
 Status AssembledVersion::Write(std::uint64_t at, ByteSpan bytes) {
   const auto end = CheckedAdd(at, bytes.size());
-  if (!end) return Fail(ErrorCode::kInternal, described_ + ": a version of more than 2^64 bytes");
+  if (!end) return Fail(ErrorCode::kInternal, described_, ": a version of more than 2^64 bytes");
   TakeReferences({at, bytes.size()});
   UNSHARD_RETURN_IF_ERROR(file_->Write(at, bytes));
   size_ = std::max(size_, *end);
@@ -51,11 +51,10 @@ Status AssembledVersion::Write(std::uint64_t at, ByteSpan bytes) {
 
 Status AssembledVersion::CopyBase(const ByteRange& range, std::uint64_t at) {
   if (!base_ || !MakeByteRange(range.begin, range.size, base_->info().size)) {
-    return Fail(ErrorCode::kDataLoss,
-                described_ + ": ends before byte " + std::to_string(range.end()));
+    return Fail(ErrorCode::kDataLoss, described_, ": ends before byte ", range.end());
   }
   const auto end = CheckedAdd(at, range.size);
-  if (!end) return Fail(ErrorCode::kInternal, described_ + ": a version of more than 2^64 bytes");
+  if (!end) return Fail(ErrorCode::kInternal, described_, ": a version of more than 2^64 bytes");
   TakeReferences({at, range.size});
   if (range.size > 0) references_[at] = range;
   size_ = std::max(size_, *end);
@@ -68,7 +67,7 @@ Result<Bytes> AssembledVersion::ReadFrom(ObjectVersion& base, const ByteRange& r
   if (read.state == ReadResult::State::kFound && read.value.size() == range.size) {
     return std::move(read.value);
   }
-  return Fail(ErrorCode::kConflict, described_ + ": was replaced while it was copied");
+  return Fail(ErrorCode::kConflict, described_, ": was replaced while it was copied");
 }
 
 Result<std::size_t> AssembledVersion::ReadBack(std::uint64_t at, std::span<std::uint8_t> to) {

@@ -74,7 +74,7 @@ class Probe {
 Result<RemoteObject> Probe::Look() {
   UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, CallerDeadline()));
   if (now) return *now;
-  return Fail(ErrorCode::kUnavailable, writer_.Describe(key_) + ": has vanished");
+  return Fail(ErrorCode::kUnavailable, writer_.Describe(key_), ": has vanished");
 }
 
 Status Probe::Create() {

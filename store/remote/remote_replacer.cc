@@ -98,11 +98,10 @@ struct Shared {
     tries.most = std::min(tries.most, most_tries);
     UNSHARD_ASSIGN_OR_RETURN(const Conduct found, conduct->Get(*writer, tries));
     if (found.missing.empty() || options.single_writer) return found;
-    return FailWith(EROFS, ErrorCode::kReadOnly,
-                    writer->Describe(key) + ": the store cannot be written safely, because " +
-                        found.missing +
-                        ": writes of several hosts could be lost; if no other host writes, mount "
-                        "with single_writer");
+    return FailWith(EROFS, ErrorCode::kReadOnly, writer->Describe(key),
+                    ": the store cannot be written safely, because ", found.missing,
+                    ": writes of several hosts could be lost; if no other host writes, mount with "
+                    "single_writer");
   }
 };
 
@@ -219,10 +218,9 @@ Result<std::optional<PartPlan>> RemoteReplacement::Plan() {
     return PartPlan{copying.part_bytes, may_copy};
   }
   if (size <= traits.most_single_bytes) return std::nullopt;
-  return Fail(ErrorCode::kNotSupported, described_ + ": is larger than the " +
-                                            std::to_string(traits.most_single_bytes) +
-                                            " bytes that the store takes in one request, and it "
-                                            "ignores conditions on larger uploads");
+  return Fail(
+      ErrorCode::kNotSupported, described_, ": is larger than the ", traits.most_single_bytes,
+      " bytes that the store takes in one request, and it ignores conditions on larger uploads");
 }
 
 Result<SettledWrite> RemoteReplacement::Settle(const TryWrite& write) {
@@ -297,10 +295,9 @@ Result<Committed> RemoteReplacement::Remove(const Committing& committing) {
   const RemoteOptions& options = shared_->options;
   const bool blind = !conduct_.removes_conditionally && !options.single_writer;
   if (blind && options.removals == Removals::kConditional) {
-    return Fail(ErrorCode::kNotSupported,
-                described_ +
-                    ": is not removed, because the store ignores conditions on removals, and a "
-                    "version that another host wrote since could be lost");
+    return Fail(ErrorCode::kNotSupported, described_,
+                ": is not removed, because the store ignores conditions on removals, and a version "
+                "that another host wrote since could be lost");
   }
   UNSHARD_RETURN_IF_ERROR(committing());
   if (blind || object_.obsolete) {

@@ -75,10 +75,8 @@ class Settling {
   // A service that makes an object of half an upload is not to be believed.
   [[nodiscard]] Result<SettledWrite> Checked(Now now) const {
     if (!size || !now || now->info.size == *size) return Applied(std::move(now));
-    return Fail(ErrorCode::kDataLoss, writer_.Describe(key_) +
-                                          ": expected the new version to have " +
-                                          std::to_string(*size) + " bytes, but the service holds " +
-                                          std::to_string(now->info.size));
+    return Fail(ErrorCode::kDataLoss, writer_.Describe(key_), ": expected the new version to have ",
+                *size, " bytes, but the service holds ", now->info.size);
   }
   [[nodiscard]] Error NotThere() const {
     return {

@@ -30,8 +30,8 @@ Result<std::optional<std::string>> ReadTextFile(const std::string& path) {
   ::close(descriptor);
   if (count < 0) return FailErrno(failure, path);
   if (text.size() > kMaxBytes) {
-    return Fail(ErrorCode::kResourceExhausted,
-                path + ": larger than the " + std::to_string(kMaxBytes) + " bytes it may have");
+    return Fail(ErrorCode::kResourceExhausted, path, ": larger than the ", kMaxBytes,
+                " bytes it may have");
   }
   return text;
 }

@@ -25,8 +25,8 @@ constexpr std::size_t kMostGrants = 100;
 constexpr std::size_t kMostGrantText = 8192;
 
 tl::unexpected<Error> BadAnswer(const std::string& what) {
-  return FailWith(EPROTO, ErrorCode::kUnavailable,
-                  "the answer of the service is not a valid " + what);
+  return FailWith(EPROTO, ErrorCode::kUnavailable, "the answer of the service is not a valid ",
+                  what);
 }
 
 // pugixml knows no document types and no entities of their own: neither bombs nor files.

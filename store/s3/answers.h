@@ -57,7 +57,7 @@ Result<ExpiringCredentials> ParseCredentialsDocument(std::string_view body);
 
 // kPermissionDenied: `why` there are no credentials.
 inline tl::unexpected<Error> CredentialsDenied(const std::string& why) {
-  return Fail(ErrorCode::kPermissionDenied, "credentials for S3: " + why);
+  return Fail(ErrorCode::kPermissionDenied, "credentials for S3: ", why);
 }
 
 }  // namespace unshard

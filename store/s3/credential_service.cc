@@ -95,8 +95,8 @@ Result<std::string> AskFor(HttpTransport& transport, HttpRequest request, const 
   const auto response = Send(transport, std::move(request));
   if (!response) return Forward(response.error(), "credentials for S3: " + what);
   if (response->status != 200 || response->body_too_large) {
-    return Fail(ErrorCode::kUnavailable, "credentials for S3: " + what + " answers HTTP " +
-                                             std::to_string(response->status));
+    return Fail(ErrorCode::kUnavailable, "credentials for S3: ", what, " answers HTTP ",
+                response->status);
   }
   return std::string(AsText(response->body));
 }

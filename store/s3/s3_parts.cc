@@ -109,8 +109,8 @@ Status S3Parts::Copy(std::size_t part, const ByteRange& of_base) {
   UNSHARD_ASSIGN_OR_RETURN(const HttpResponse response,
                            Send(*access_->transport, std::move(request)));
   if (response.status == 412 || response.status == 404) {
-    return Fail(ErrorCode::kConflict,
-                access_->server->Describe(object_.key) + ": was replaced while it was copied");
+    return Fail(ErrorCode::kConflict, access_->server->Describe(object_.key),
+                ": was replaced while it was copied");
   }
   if (response.status != 200) return Failed(part, access_->authorization->Explain(response));
   // An answer 200 may hold an error, because it begins before the copy ends.

@@ -135,9 +135,8 @@ Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
   const auto bytes = size ? ParseContentLength(*size) : std::nullopt;
   auto object = bytes ? S3ObjectOf(response->headers, *bytes) : std::nullopt;
   if (!object) {
-    return Fail(
-        ErrorCode::kNotSupported,
-        Describe(key) + ": the answer of the service has neither size nor ETag of the object");
+    return Fail(ErrorCode::kNotSupported, Describe(key),
+                ": the answer of the service has neither size nor ETag of the object");
   }
   const auto tags = FindHeader(response->headers, "x-amz-tagging-count");
   if (tags && *tags != "0") {

@@ -48,9 +48,8 @@ Result<ListedPage> ListS3(const S3Access& access, std::string_view directory,
   const auto response = AskForPage(access, prefix, next, most, deadline);
   if (!response) return Forward(response.error(), described);
   if (response->status != 200 || response->body_too_large) {
-    return FailWith(EPROTO, ErrorCode::kUnavailable,
-                    described + ": the service answered HTTP " + std::to_string(response->status) +
-                        (response->body_too_large ? " with too many bytes" : ""));
+    return FailWith(EPROTO, ErrorCode::kUnavailable, described, ": the service answered HTTP ",
+                    response->status, response->body_too_large ? " with too many bytes" : "");
   }
   auto page = ParseS3Page(AsText(response->body), prefix);
   if (!page) return Forward(std::move(page).error(), described);
@@ -87,9 +86,9 @@ Result<S3Store> OpenS3Store(const std::string& url, const S3Options& options) {
   const auto profile = profiles.find(name);
   if (profile == profiles.end() && !options.environment("AWS_PROFILE").empty()) {
     const AwsFiles files = AwsFilesOf(options.environment);
-    return Fail(ErrorCode::kInvalidArgument, "the profile '" + name +
-                                                 "' (profile=, AWS_PROFILE) is neither in " +
-                                                 files.credentials + " nor in " + files.config);
+    return Fail(ErrorCode::kInvalidArgument, "the profile '", name,
+                "' (profile=, AWS_PROFILE) is neither in ", files.credentials, " nor in ",
+                files.config);
   }
   S3Settings settings = ReadS3Settings(options.environment,
                                        profile == profiles.end() ? AwsProfile() : profile->second);

@@ -34,9 +34,8 @@ Result<IndexPage> IndexDriver::Page(std::uint64_t page, std::uint64_t max_index_
   RangeRequest request = walk->Start();
   for (int i = 0; i < kMaxRequests; ++i) {
     if (request.size > max_index_bytes) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  object_.describe() + ": an index of " + std::to_string(request.size) +
-                      " bytes is above the cap of " + std::to_string(max_index_bytes));
+      return Fail(ErrorCode::kResourceExhausted, object_.describe(), ": an index of ", request.size,
+                  " bytes is above the cap of ", max_index_bytes);
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, Fetch(ClipRange(request, object_.size), i == 0));
     auto step = walk->Feed(bytes.span(), object_.size);
@@ -44,7 +43,7 @@ Result<IndexPage> IndexDriver::Page(std::uint64_t page, std::uint64_t max_index_
     if (auto* loaded = std::get_if<IndexPage>(&*step)) return std::move(*loaded);
     request = std::get<RangeRequest>(*step);
   }
-  return Fail(ErrorCode::kDataLoss, object_.describe() + ": its index is nested too deeply");
+  return Fail(ErrorCode::kDataLoss, object_.describe(), ": its index is nested too deeply");
 }
 
 std::optional<ByteRange> IndexDriver::FirstRead(std::uint64_t page,
@@ -79,7 +78,7 @@ Result<Bytes> IndexDriver::Fetch(const ByteRange& range, bool of_own_index) {
   HeldIndex piece{of_own_index ? Widened(range) : range, Bytes()};
   UNSHARD_ASSIGN_OR_RETURN(piece.bytes, object_.read(piece.range));
   if (piece.bytes.size() != piece.range.size) {
-    return Fail(ErrorCode::kDataLoss, object_.describe() + ": became shorter while it was read");
+    return Fail(ErrorCode::kDataLoss, object_.describe(), ": became shorter while it was read");
   }
   Bytes bytes = piece.bytes.Slice(static_cast<std::size_t>(range.begin - piece.range.begin),
                                   static_cast<std::size_t>(range.size));
@@ -101,17 +100,15 @@ Result<ShardIndex> IndexDriver::AllPages(std::uint64_t max_index_bytes) {
   for (std::uint64_t page = 0; page < format_.page_count(); ++page) {
     UNSHARD_ASSIGN_OR_RETURN(const IndexPage loaded, Page(page, left));
     if (loaded.left_out() != 0) {
-      return Fail(ErrorCode::kDataLoss,
-                  object_.describe() + ": page " + std::to_string(page) + " holds " +
-                      std::to_string(loaded.left_out()) +
-                      " chunks whose ids belong to other pages or shards by the `sharding` of the "
-                      "metadata, which may be wrong");
+      return Fail(ErrorCode::kDataLoss, object_.describe(), ": page ", page, " holds ",
+                  loaded.left_out(),
+                  " chunks whose ids belong to other pages or shards by the `sharding` of the "
+                  "metadata, which may be wrong");
     }
     const std::uint64_t bytes = loaded.entries().size() * sizeof(StoredChunk);
     if (bytes > left) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  object_.describe() + ": its index is above the cap of " +
-                      std::to_string(max_index_bytes) + " bytes in memory");
+      return Fail(ErrorCode::kResourceExhausted, object_.describe(),
+                  ": its index is above the cap of ", max_index_bytes, " bytes in memory");
     }
     left -= bytes;
     if (page == 0) index.chunks.reserve(loaded.entries().size());  // often the only one

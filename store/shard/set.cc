@@ -261,10 +261,8 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   entry.Retire(locked.retired);
   const auto count = entry.TakeCount(options_.generation_count_limit);
   if (!count) {
-    return Fail(ErrorCode::kResourceExhausted,
-                store_->Describe(opened.key) + ": " +
-                    std::to_string(options_.generation_count_limit) +
-                    " of its generations are in use at the same time");
+    return Fail(ErrorCode::kResourceExhausted, store_->Describe(opened.key), ": ",
+                options_.generation_count_limit, " of its generations are in use at the same time");
   }
   ShardGeneration generation;
   generation.shard = shard;

@@ -18,7 +18,7 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
   static const auto empty = std::make_shared<const IndexPage>();
   if (!generation->object) return empty;
   if (page == kDecodedObject && format_->has_outer_codecs()) {
-    return Fail(ErrorCode::kInvalidArgument, generation->key + ": no such index page");
+    return Fail(ErrorCode::kInvalidArgument, generation->key, ": no such index page");
   }
   // Passed by reference, so that nothing is allocated for the loader where the page is cached.
   const auto walk = [&]() -> Result<IndexCache::Loaded> {
@@ -153,18 +153,17 @@ Result<Bytes> ShardSet::ReadObject(const ShardGeneration& generation, const Byte
     return std::move(read.value);
   }
   MarkStale(generation);
-  return Fail(ErrorCode::kConflict,
-              store_->Describe(generation.key) + ": changed while it was read");
+  return Fail(ErrorCode::kConflict, store_->Describe(generation.key),
+              ": changed while it was read");
 }
 
 Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const Deadline& deadline) {
   const auto decode = [&]() -> Result<IndexCache::Loaded> {
     const std::uint64_t size = generation.object->info().size;
     if (size > options_.max_whole_shard_bytes) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  store_->Describe(generation.key) +
-                      ": is compressed as a whole and above the cap of " +
-                      std::to_string(options_.max_whole_shard_bytes) + " bytes");
+      return Fail(ErrorCode::kResourceExhausted, store_->Describe(generation.key),
+                  ": is compressed as a whole and above the cap of ",
+                  options_.max_whole_shard_bytes, " bytes");
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto room,
                              EnterGate(options_.decoding.get(), 2 * size, deadline));
@@ -201,11 +200,11 @@ Result<std::uint64_t> ShardSet::DecodedSize(const ShardGenerationPtr& generation
 Result<Bytes> ShardSet::ReadStored(const ShardGenerationPtr& generation, const ByteRange& range,
                                    const Deadline& deadline) {
   if (!generation->object) {
-    return Fail(ErrorCode::kNotFound, store_->Describe(generation->key) + ": expected a shard");
+    return Fail(ErrorCode::kNotFound, store_->Describe(generation->key), ": expected a shard");
   }
   const auto beyond = [&] {
-    return Fail(ErrorCode::kDataLoss,
-                store_->Describe(generation->key) + ": an index entry reaches beyond the end");
+    return Fail(ErrorCode::kDataLoss, store_->Describe(generation->key),
+                ": an index entry reaches beyond the end");
   };
   if (range == kDamagedRange) return beyond();
   if (format_->has_outer_codecs()) {

@@ -46,7 +46,7 @@ std::string TakeScheme(std::string& place) {
 
 tl::unexpected<Error> WrongName(std::string_view given, const std::string& why) {
   const std::string shown = IsUrl(given) ? ShownUrl(given) : std::string(given);
-  return Fail(ErrorCode::kInvalidArgument, shown + ": " + why);
+  return Fail(ErrorCode::kInvalidArgument, shown, ": ", why);
 }
 
 Status SetFormat(std::string_view given, std::string_view format, NamedSource& name) {
@@ -144,10 +144,8 @@ Status ExpectFormat(ObjectStore& store, const std::string& format, const Deadlin
     }
   }
   if (other == nullptr) return {};
-  return Fail(ErrorCode::kInvalidArgument, store.Describe("") + ": its name says " + format +
-                                               ", but it holds " + std::string(other->format) +
-                                               " (" + std::string(other->name) +
-                                               "); name that format, or none");
+  return Fail(ErrorCode::kInvalidArgument, store.Describe(""), ": its name says ", format,
+              ", but it holds ", other->format, " (", other->name, "); name that format, or none");
 }
 
 }  // namespace unshard

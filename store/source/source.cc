@@ -39,9 +39,8 @@ Result<const SourceKind*> FindKind(std::string_view source) {
       if (!scheme.empty()) known += (known.empty() ? "" : ", ") + std::string(scheme) + "://";
     }
   }
-  return Fail(ErrorCode::kInvalidArgument, ShownUrl(source) + ": sources of the scheme " + name +
-                                               ":// are not supported; expected " + known +
-                                               " or the path of a directory");
+  return Fail(ErrorCode::kInvalidArgument, ShownUrl(source), ": sources of the scheme ", name,
+              ":// are not supported; expected ", known, " or the path of a directory");
 }
 
 }  // namespace

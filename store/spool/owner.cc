@@ -81,9 +81,8 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
   SpoolOwner owner;
   UNSHARD_ASSIGN_OR_RETURN(owner.version, document.StringMember("version"));
   if (owner.version != kLayoutVersion) {
-    return Fail(ErrorCode::kNotSupported, "owner.version: expected " + std::string(kLayoutVersion) +
-                                              ", found " + owner.version +
-                                              "; publish it with the release that made this spool");
+    return Fail(ErrorCode::kNotSupported, "owner.version: expected ", kLayoutVersion, ", found ",
+                owner.version, "; publish it with the release that made this spool");
   }
   UNSHARD_ASSIGN_OR_RETURN(owner.source, document.EscapedMember("source"));
   UNSHARD_ASSIGN_OR_RETURN(const auto identity, document.OptionalMember("identity"));
@@ -115,7 +114,7 @@ Result<Locked> LockOwner(FileSystem& files, const std::string& path) {
     UNSHARD_ASSIGN_OR_RETURN(const bool named, IsNamed(files, path, *file));
     if (named) return Locked{std::move(file), true};
   }
-  return Fail(ErrorCode::kUnavailable, files.Describe(path) + ": kept being replaced");
+  return Fail(ErrorCode::kUnavailable, files.Describe(path), ": kept being replaced");
 }
 
 Result<Locked> LockOwnerPatiently(FileSystem& files) {
@@ -125,8 +124,8 @@ Result<Locked> LockOwnerPatiently(FileSystem& files) {
     std::this_thread::sleep_for(kLookerPause);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto owner, ReadOwner(files, ""));
-  return Fail(ErrorCode::kUnavailable, files.Describe("") + ": in use by " +
-                                           (owner ? DescribeOwner(*owner) : "another process"));
+  return Fail(ErrorCode::kUnavailable, files.Describe(""), ": in use by ",
+              owner ? DescribeOwner(*owner) : "another process");
 }
 
 // Step 3. Two processes that meet in an empty directory meet at the lock of the new file.
@@ -135,14 +134,12 @@ Result<std::shared_ptr<File>> ReplaceOwner(FileSystem& files, const SpoolOwner& 
                            files.Open(kNewOwnerFile, {.write = true, .create = true}));
   UNSHARD_ASSIGN_OR_RETURN(const bool locked, file->Lock(false));
   if (!locked) {
-    return Fail(ErrorCode::kUnavailable,
-                files.Describe("") + ": another process is taking it over");
+    return Fail(ErrorCode::kUnavailable, files.Describe(""), ": another process is taking it over");
   }
   // Where it has been renamed between opening and locking, it is no longer ours to cut.
   UNSHARD_ASSIGN_OR_RETURN(const bool named, IsNamed(files, kNewOwnerFile, *file));
   if (!named) {
-    return Fail(ErrorCode::kUnavailable,
-                files.Describe("") + ": another process has taken it over");
+    return Fail(ErrorCode::kUnavailable, files.Describe(""), ": another process has taken it over");
   }
   UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
   UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(WriteOwner(owner))));
@@ -194,8 +191,8 @@ Result<std::optional<SpoolOwner>> ReadOwner(FileSystem& files, const std::string
   if (!file) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   if (status.size > kMaxOwnerBytes) {
-    return Fail(ErrorCode::kDataLoss, files.Describe(path) + ": expected at most " +
-                                          std::to_string(kMaxOwnerBytes) + " bytes");
+    return Fail(ErrorCode::kDataLoss, files.Describe(path), ": expected at most ", kMaxOwnerBytes,
+                " bytes");
   }
   ByteVector bytes(static_cast<std::size_t>(status.size));
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, file->Read(0, bytes));
@@ -210,7 +207,7 @@ Result<std::shared_ptr<File>> AcquireOwnership(FileSystem& files, const SpoolOwn
     // Step 2.
     UNSHARD_ASSIGN_OR_RETURN(const auto before, ReadOwner(files, ""));
     const auto why = before ? WhyOfAnotherSource(*before, owner) : std::nullopt;
-    if (why) return Fail(ErrorCode::kInvalidArgument, files.Describe("") + ": " + *why);
+    if (why) return Fail(ErrorCode::kInvalidArgument, files.Describe(""), ": ", *why);
   }
   auto file = ReplaceOwner(files, owner);
   if (file || !old.present || !IsFull(file.error())) return file;

@@ -47,8 +47,8 @@ Result<Listed> ListDataset(FileSystem& files, const char* top, const std::string
   if (listed.chunks.empty()) return listed;
   UNSHARD_ASSIGN_OR_RETURN(auto dataset, ReadDatasetPath(files, path, name));
   if (!dataset) {
-    return Fail(ErrorCode::kDataLoss, files.Describe(path + '/' + kDatasetPathFile) +
-                                          ": expected the path of the dataset " + name);
+    return Fail(ErrorCode::kDataLoss, files.Describe(path + '/' + kDatasetPathFile),
+                ": expected the path of the dataset ", name);
   }
   listed.dataset = *std::move(dataset);
   for (SpooledChunk& chunk : listed.chunks) chunk.dataset = listed.dataset;
@@ -157,7 +157,7 @@ Status ListAside(Spool::State& state, const char* top, std::vector<SpooledChunk>
 Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
                            files.Open(SealedPath(kChunksDirectory, chunk), {.write = true}));
-  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk + ": is gone from the spool");
+  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk, ": is gone from the spool");
   return file->Sync();
 }
 
@@ -175,9 +175,8 @@ Status CheckSpoolRoot(FileSystem& files) {
   if (std::binary_search(names.begin(), names.end(), kOwnerFile)) return {};
   for (const std::string& name : names) {
     if (name == kNewOwnerFile) continue;
-    return Fail(ErrorCode::kInvalidArgument,
-                files.Describe(name) +
-                    ": is not part of a spool; expected an empty directory, or a spool of unshard");
+    return Fail(ErrorCode::kInvalidArgument, files.Describe(name),
+                ": is not part of a spool; expected an empty directory, or a spool of unshard");
   }
   return {};
 }

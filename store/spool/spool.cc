@@ -201,7 +201,7 @@ std::map<std::uint64_t, SpoolAttempt> Spool::TakeAttempts() {
 Status Spool::Quarantine(const SpooledChunk& chunk) { return QuarantineChunk(*state_, chunk); }
 
 Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
-  const auto gone = [&] { return Fail(ErrorCode::kNotFound, Describe(chunk) + ": is gone"); };
+  const auto gone = [&] { return Fail(ErrorCode::kNotFound, Describe(chunk), ": is gone"); };
   std::shared_ptr<const char> reader;
   {
     const std::lock_guard lock(state_->mutex);
@@ -216,10 +216,9 @@ Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
     const SpoolVersion* const version = state_->FindVersion(chunk);
     // Discarded between the two: as if it had been before.
     if (version == nullptr || version->superseded) return gone();
-    return Fail(ErrorCode::kDataLoss,
-                Describe(chunk) +
-                    ": was removed from the spool by another process; what was "
-                    "written to this chunk is lost");
+    return Fail(
+        ErrorCode::kDataLoss, Describe(chunk),
+        ": was removed from the spool by another process; what was written to this chunk is lost");
   }
   // Its bytes stay what they are as long as this file is open.
   File* const opened = file.get();

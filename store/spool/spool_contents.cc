@@ -25,9 +25,8 @@ Result<std::optional<std::string>> ReadSmall(FileSystem& files, const std::strin
   if (!file) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   if (status.size > kMaxPathBytes) {
-    return Fail(ErrorCode::kDataLoss, files.Describe(path) + ": expected at most " +
-                                          std::to_string(kMaxPathBytes) + " bytes, found " +
-                                          std::to_string(status.size));
+    return Fail(ErrorCode::kDataLoss, files.Describe(path), ": expected at most ", kMaxPathBytes,
+                " bytes, found ", status.size);
   }
   std::vector<std::uint8_t> bytes(status.size);
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t got, file->Read(0, bytes));
@@ -45,9 +44,8 @@ Status ReadDataset(FileSystem& files, const std::string& directory, std::vector<
     auto chunk = ParseSealedName(name);
     if (!chunk || !CheckKey(chunk->chunk)) continue;
     if (!dataset) {
-      return Fail(ErrorCode::kDataLoss, files.Describe(directory + "/.path") +
-                                            ": expected the path of the dataset " +
-                                            BaseName(directory));
+      return Fail(ErrorCode::kDataLoss, files.Describe(directory + "/.path"),
+                  ": expected the path of the dataset ", BaseName(directory));
     }
     SpoolFile file{*std::move(chunk), directory + "/" + name};
     file.chunk.dataset = *dataset;
@@ -114,9 +112,9 @@ Status CopyChunk(FileSystem& spool, const SpoolFile& from, FileSystem& to,
   } else {
     UNSHARD_ASSIGN_OR_RETURN(const bool whole, FitsItsSeal(*source, from.chunk));
     if (!whole) {
-      return Fail(ErrorCode::kDataLoss, spool.Describe(from.path) +
-                                            ": its bytes are not those that were committed: torn "
-                                            "by a power loss, or damaged since; not copied");
+      return Fail(ErrorCode::kDataLoss, spool.Describe(from.path),
+                  ": its bytes are not those that were committed: torn by a power loss, or damaged "
+                  "since; not copied");
     }
   }
   UNSHARD_RETURN_IF_ERROR(MakeDirectories(to, ParentPath(name)));

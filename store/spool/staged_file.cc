@@ -7,7 +7,7 @@ namespace unshard {
 
 Status StagedFile::State::CheckUnsealed() const {
   if (!sealed) return {};
-  return Fail(ErrorCode::kReadOnly, spool.files->Describe(path) + ": is sealed");
+  return Fail(ErrorCode::kReadOnly, spool.files->Describe(path), ": is sealed");
 }
 
 Status StagedFile::State::Grow(std::uint64_t end) {

@@ -56,8 +56,8 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
 
 Status Spool::State::Fits(std::uint64_t more_files, std::uint64_t more_bytes, bool beyond) const {
   const auto full = [&](const std::string& cap_text) {
-    return FailWith(ENOSPC, ErrorCode::kResourceExhausted,
-                    files->Describe("") + ": this spool is full: its cap is " + cap_text);
+    return FailWith(ENOSPC, ErrorCode::kResourceExhausted, files->Describe(""),
+                    ": this spool is full: its cap is ", cap_text);
   };
   const std::uint64_t most_bytes = beyond ? 2 * std::min(cap, kLargestCap) + kBytesAtOnce : cap;
   const auto new_bytes = CheckedAdd(usage.bytes, more_bytes);

@@ -23,7 +23,7 @@ Status CopyChecked(File& from, File& to, const SpooledChunk& chunk) {
   });
   if (!sum) return Forward(std::move(sum).error(), chunk.chunk);
   if (*sum == chunk.checksum) return to.Sync();
-  return Fail(ErrorCode::kDataLoss, "the bytes of " + chunk.chunk + " are damaged");
+  return Fail(ErrorCode::kDataLoss, "the bytes of ", chunk.chunk, " are damaged");
 }
 
 // After a failed fsync the page cache marks pages as clean that the disk does not have: only a new
@@ -45,7 +45,7 @@ Status SyncBytes(Spool::State& state, std::shared_ptr<File> file, const SpooledC
   if (!file) {
     UNSHARD_ASSIGN_OR_RETURN(file, state.files->Open(path, {.write = true}));
   }
-  if (!file) return Fail(ErrorCode::kDataLoss, state.files->Describe(path) + ": is gone");
+  if (!file) return Fail(ErrorCode::kDataLoss, state.files->Describe(path), ": is gone");
   auto synced = file->Sync();
   if (synced) return {};
   LogWarning(synced.error().message + "; writing it once more");
@@ -274,8 +274,8 @@ Status QuarantineChunk(Spool::State& state, const SpooledChunk& chunk) {
     const std::lock_guard lock(state.mutex);
     const SpoolVersion* const version = state.FindVersion(chunk);
     if (version == nullptr || version->superseded) {
-      return Fail(ErrorCode::kNotFound,
-                  state.files->Describe(SealedPath(kChunksDirectory, chunk)) + ": is gone");
+      return Fail(ErrorCode::kNotFound, state.files->Describe(SealedPath(kChunksDirectory, chunk)),
+                  ": is gone");
     }
     directory = state.FindDirectory(chunk.dataset);
   }

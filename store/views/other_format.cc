@@ -21,7 +21,7 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
     PresentedDataset::Level& level = presented.levels[i];
     const auto inside = ResolvePath(dataset.path, level.path);
     if (!inside) {
-      return Fail(ErrorCode::kPermissionDenied, level.path + ": is outside the mounted source");
+      return Fail(ErrorCode::kPermissionDenied, level.path, ": is outside the mounted source");
     }
     const std::string& directory = *inside;
     auto conversion = ChunkConversion::Make(std::move(level.array));

@@ -25,9 +25,9 @@ Result<ChunkCommit> ChunkCommitter::InServedTree(const ChunkCommit& commit) cons
   const auto place = now.tree ? FindChunk(now.tree, commit.tree->Path(commit.chunk)) : std::nullopt;
   if (!place) {
     return Fail(ErrorCode::kConflict,
-                JoinPath(commit.tree->directory(), commit.tree->Path(commit.chunk)) +
-                    ": the array was removed, or its metadata changed, since this file was opened: "
-                    "write it again");
+                JoinPath(commit.tree->directory(), commit.tree->Path(commit.chunk)),
+                ": the array was removed, or its metadata changed, since this file was opened: "
+                "write it again");
   }
   now.chunk = place->chunk;
   return now;
@@ -133,7 +133,7 @@ Result<std::shared_ptr<StagedFile>> ChunkCommitter::Inflated(const ChunkCommit& 
   auto plain = GzipDecode(stored.span(), checks_.max_chunk_bytes());
   if (!plain) {
     return Fail(ErrorCode::kInvalidArgument,
-                "expected a gzip file under this name: " + plain.error().message);
+                "expected a gzip file under this name: ", plain.error().message);
   }
   return Staged(*plain);
 }

@@ -55,9 +55,8 @@ Status DatasetChanges::RemoveDocument(const std::string& directory, const std::s
   for (const auto& tree : trees) {
     UNSHARD_ASSIGN_OR_RETURN(const bool holds, Holds(*tree));
     if (!holds) continue;
-    return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                    path + ": describes how the chunks in \"" + tree->directory() +
-                        "\" are stored: remove those chunks first");
+    return FailWith(EPERM, ErrorCode::kPermissionDenied, path, ": describes how the chunks in \"",
+                    tree->directory(), "\" are stored: remove those chunks first");
   }
   for (const auto& tree : trees) {
     UNSHARD_RETURN_IF_ERROR(RemoveLeftovers(*tree, ""));
@@ -66,7 +65,7 @@ Status DatasetChanges::RemoveDocument(const std::string& directory, const std::s
     }
   }
   UNSHARD_ASSIGN_OR_RETURN(const bool removed, files_.Remove(path));
-  if (!removed) return FailWith(ENOENT, ErrorCode::kNotFound, path + ": is gone");
+  if (!removed) return FailWith(ENOENT, ErrorCode::kNotFound, path, ": is gone");
   return {};
 }
 

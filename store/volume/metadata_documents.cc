@@ -21,10 +21,9 @@ tl::unexpected<Error> TooLarge() {
 }
 
 Status RefuseComputed(const std::string& path) {
-  return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                  path +
-                      ": the view computes it from the metadata of the source: change them there, "
-                      "or mount with view=native");
+  return FailWith(EPERM, ErrorCode::kPermissionDenied, path,
+                  ": the view computes it from the metadata of the source: change them there, or "
+                  "mount with view=native");
 }
 
 // Whether the first component of a chunk key may have this name: "c", "c.0.0", "0".
@@ -59,7 +58,7 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
     UNSHARD_ASSIGN_OR_RETURN(const bool committed, CommitOver(stored, document, text, modified));
     if (committed) return {};
   }
-  return Fail(ErrorCode::kConflict, path + ": other processes keep replacing it");
+  return Fail(ErrorCode::kConflict, path, ": other processes keep replacing it");
 }
 
 Result<bool> MetadataDocuments::CommitOver(const std::optional<WholeObject>& stored,
@@ -72,8 +71,8 @@ Result<bool> MetadataDocuments::CommitOver(const std::optional<WholeObject>& sto
     return Store(path, complete, stored, modified);
   }
   if (!stored) {
-    return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                    path + ": is gone from the source, so it is not known how chunks are stored");
+    return FailWith(EPERM, ErrorCode::kPermissionDenied, path,
+                    ": is gone from the source, so it is not known how chunks are stored");
   }
   return Merge(path, *stored, text);
 }

@@ -62,8 +62,8 @@ Status Room::MayExceed() {
   if (queue_.StoreIsAway()) {
     queue_.WantRoom();
     const auto failed = queue_.progress().last_error;
-    return Fail(ErrorCode::kResourceExhausted,
-                "and the store is unreachable" + (failed ? ": " + failed->message : ""));
+    return Fail(ErrorCode::kResourceExhausted, "and the store is unreachable",
+                failed ? ": " + failed->message : "");
   }
   const std::lock_guard lock(mutex_);
   if (!refusal_) return {};

@@ -176,7 +176,7 @@ Status ShardPublish::Record(const std::string& attempt, const Versions& publishe
     UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(attempt_key_));
     const bool late = std::any_of(files.begin(), files.end(),
                                   [&](const auto& file) { return put.contains(file); });
-    if (late) return Fail(ErrorCode::kConflict, key_ + ": an earlier attempt has succeeded");
+    if (late) return Fail(ErrorCode::kConflict, key_, ": an earlier attempt has succeeded");
   }
   return parts_.attempts->Record(attempt_key_, attempt, files);
 }
@@ -190,7 +190,7 @@ Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes,
   request.committing = [&](const std::string& attempt) -> Status {
     UNSHARD_ASSIGN_OR_RETURN(const bool serves, parts_.datasets->Serves(*tree_));
     retired_ = !serves;
-    if (retired_) return Fail(ErrorCode::kConflict, key_ + ": " + std::string(kStoredOtherwise));
+    if (retired_) return Fail(ErrorCode::kConflict, key_, ": ", kStoredOtherwise);
     UNSHARD_RETURN_IF_ERROR(Record(attempt, published));
     UNSHARD_ASSIGN_OR_RETURN(
         auto begun, ShardedOf(*tree_).shards().BeginReplacement(shard_.shard, CallerDeadline()));
@@ -233,10 +233,9 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
 }
 
 tl::unexpected<Error> ShardPublish::HalvesMissing() const {
-  return FailWith(EAGAIN, ErrorCode::kUnavailable,
-                  key_ + ": " + std::to_string(waiting_) +
-                      " mesh files wait for their other half: a manifest must announce exactly the "
-                      "bytes of its fragment file");
+  return FailWith(EAGAIN, ErrorCode::kUnavailable, key_, ": ", waiting_,
+                  " mesh files wait for their other half: a manifest must announce exactly the "
+                  "bytes of its fragment file");
 }
 
 // Nothing where the spool has the bytes of the version.
@@ -282,9 +281,8 @@ tl::unexpected<Error> ShardPublish::Refuse(const Versions& versions) {
   }
   Renew(parts_, *tree_, shard_.shard);
   const std::string first = JoinPath(tree_->directory(), tree_->Path(versions.front()->chunk));
-  return Fail(ErrorCode::kConflict, NamesOf(first, versions.size()) + ": " +
-                                        std::string(kChangedByOthers) +
-                                        "; what was written here is quarantined");
+  return Fail(ErrorCode::kConflict, NamesOf(first, versions.size()), ": ", kChangedByOthers,
+              "; what was written here is quarantined");
 }
 
 // The array of these versions was removed, or is stored in another way. Where only its shape has
@@ -309,8 +307,8 @@ Result<Done> ShardPublish::LeaveRetired() {
     parts_.versions->Quarantine(spooled, std::string(kStoredOtherwise));
   }
   if (quarantined == 0) return Done{0, 0, false};
-  return Fail(ErrorCode::kConflict,
-              NamesOf(first, quarantined) + ": " + std::string(kStoredOtherwise) + kIsQuarantined);
+  return Fail(ErrorCode::kConflict, NamesOf(first, quarantined), ": ", kStoredOtherwise,
+              kIsQuarantined);
 }
 
 }  // namespace

@@ -58,9 +58,8 @@ Result<std::string> MakeSpoolDirectory(FileSystem& files, const VolumeOptions& o
     UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
     return name;
   }
-  return Fail(ErrorCode::kResourceExhausted, files.Describe("") + ": holds " +
-                                                 std::to_string(kMostSpools) +
-                                                 " spools of sources with this name");
+  return Fail(ErrorCode::kResourceExhausted, files.Describe(""), ": holds ", kMostSpools,
+              " spools of sources with this name");
 }
 
 // Whether this is a dead mount's spool of our source, which may have had another path then; says so

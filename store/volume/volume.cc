@@ -43,11 +43,11 @@ Result<std::shared_ptr<DiskCache>> OpenDiskCache(const VolumeOptions& options,
 // for when it is opened for writing, also by a first write to a bucket, mounting writes nothing.
 Status CanWrite(const SourceParts& source, const VolumeOptions& options) {
   if (!source.replacer) {
-    return Fail(ErrorCode::kReadOnly, options.source + ": can only be read; open it read-only");
+    return Fail(ErrorCode::kReadOnly, options.source, ": can only be read; open it read-only");
   }
   if (source.anonymous && options.read_only_otherwise) {
-    return Fail(ErrorCode::kPermissionDenied,
-                options.source + ": no credentials are sent (anonymous)");
+    return Fail(ErrorCode::kPermissionDenied, options.source,
+                ": no credentials are sent (anonymous)");
   }
   return {};
 }

@@ -135,8 +135,8 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::LocateIn(const std::str
   const auto level = described->levels.find(key);
   if (level == described->levels.end()) return std::nullopt;
   if (described->shared.contains(key)) {
-    return Fail(ErrorCode::kNotSupported,
-                parts_.store->Describe(key) + ": holds the chunks of two scales");
+    return Fail(ErrorCode::kNotSupported, parts_.store->Describe(key),
+                ": holds the chunks of two scales");
   }
   return Place{dataset, std::move(described), level->second};
 }
@@ -191,8 +191,8 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
   parts_.datasets->Find(key);
   const ServedTree served = parts_.datasets->index().ServedIn(key).value_or(ServedTree{});
   if (!served.stored && IsSharded(place.described->source.levels[place.level])) {
-    return Fail(ErrorCode::kUnavailable,
-                parts_.store->Describe(key) + ": its chunks are not available at the moment");
+    return Fail(ErrorCode::kUnavailable, parts_.store->Describe(key),
+                ": its chunks are not available at the moment");
   }
   DecodedChunks::Parts chunks;
   chunks.tree = served.stored;
