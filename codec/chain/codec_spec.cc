@@ -79,13 +79,13 @@ Bind BindOf(const CodecSpec& codec) {
 }  // namespace
 
 CodecOption::Spelling CodecOption::In(ArrayDialect dialect) const {
-  Spelling spelling{dialect, absent, name, min};
+  Spelling spelling{dialect, absent};
   for (const Spelling& each : spellings) {
-    if (each.dialect != dialect) continue;
-    spelling.absent = each.absent;
-    if (!each.name.empty()) spelling.name = each.name;
-    if (each.min) spelling.min = each.min;
+    if (each.dialect == dialect) spelling = each;
   }
+  if (spelling.name.empty()) spelling.name = name;
+  if (!spelling.min) spelling.min = min;
+  if (!spelling.created) spelling.created = spelling.absent;
   return spelling;
 }
 

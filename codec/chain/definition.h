@@ -17,22 +17,35 @@ namespace unshard {
 
 struct CodecSpec;
 
+constexpr bool kInSchemas = true;
+
 // An option of a codec.
 struct CodecOption {
   // How a dialect has it, where that differs. A number below `CodecOption::min` means
   // `CodecOption::absent`.
   struct Spelling {
     ArrayDialect dialect;
-    std::int64_t absent;
+    std::int64_t absent = 0;
     std::string_view name = {};  // "": the codec's own
     std::optional<std::int64_t> min = std::nullopt;
+    // What a schema without it gives to a new array; nothing: `absent`. A schema of Zarr v2 or N5
+    // without `has_default` must have it; in Zarr v3 it is found from what the codec encodes.
+    std::optional<std::int64_t> created = std::nullopt;
+    bool has_default = true;
   };
 
   std::string_view name;  // the codec's own
   // A whole number, unless both are 0: then the codec reads it.
   std::int64_t min = 0, max = 0;
-  std::int64_t absent = 0;  // what its absence means
+  std::int64_t absent = 0;  // what its absence means; of words, the position of one
   std::span<const Spelling> spellings = {};
+
+  // In schemas: TensorStore's.
+  std::span<const std::string_view> words = {};
+  bool is_boolean = false;
+  // Where it is not `max`. With words: Zarr v2 and N5 have the position of the word.
+  std::int64_t max_in_schemas = 0;
+  std::optional<ArrayDialect> only_in = std::nullopt;  // the only dialect that has it
 
   [[nodiscard]] Spelling In(ArrayDialect dialect) const;
 };
@@ -41,6 +54,7 @@ struct CodecDefinition {
   struct Name {
     ArrayDialect dialect;
     std::string_view name;
+    bool in_schemas = false;  // whether TensorStore's schemas of this dialect have it
     // A boolean option that is true where this codec is meant, and not another codec of this name.
     std::string_view when = {};
   };

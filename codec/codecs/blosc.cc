@@ -4,7 +4,7 @@
 #endif
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -17,6 +17,8 @@ namespace unshard {
 namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
+// In the order of the library's numbers.
+constexpr std::string_view kShuffles[] = {"noshuffle", "shuffle", "bitshuffle"};
 
 #ifdef UNSHARD_BLOSC
 
@@ -80,14 +82,9 @@ Result<ByteVector> EncodeBlosc(ByteSpan plain, const BloscOptions& options) {
 // by bits for elements of one byte, which a shard consists of unless `typesize` says otherwise.
 Result<BloscOptions::Shuffle> ParseShuffle(const JsonCursor& shuffle, std::uint64_t element_size) {
   using Shuffle = BloscOptions::Shuffle;
-  constexpr std::array<std::pair<std::string_view, Shuffle>, 3> kNames{
-      {{"noshuffle", Shuffle::kNone},
-       {"shuffle", Shuffle::kBytes},
-       {"bitshuffle", Shuffle::kBits}}};
   if (const auto name = shuffle.String()) {
-    for (const auto& [known, value] : kNames) {
-      if (known == *name) return value;
-    }
+    const auto* const known = std::find(std::begin(kShuffles), std::end(kShuffles), *name);
+    if (known != std::end(kShuffles)) return static_cast<Shuffle>(known - kShuffles);
     return shuffle.Expected("\"noshuffle\", \"shuffle\" or \"bitshuffle\"");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::int64_t number, shuffle.Integer(-1, 2));
@@ -134,11 +131,29 @@ constexpr CompressorFunctions kBlosc = {};
 const Library& Libblosc() { return kLibblosc; }
 
 const CodecDefinition& BloscCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "blosc"},
-                                                     {ArrayDialect::kZarr2, "blosc"},
-                                                     {ArrayDialect::kN5, "blosc"}};
+  using Spelling = CodecOption::Spelling;
+  constexpr ArrayDialect kN5 = ArrayDialect::kN5, kZarr2 = ArrayDialect::kZarr2,
+                         kZarr3 = ArrayDialect::kZarr3;
+  static constexpr CodecDefinition::Name kNames[] = {
+      {kZarr3, "blosc", kInSchemas}, {kZarr2, "blosc", kInSchemas}, {kN5, "blosc", kInSchemas}};
+  static constexpr std::string_view kCompressors[] = {"blosclz", "lz4",  "lz4hc",
+                                                      "snappy",  "zlib", "zstd"};
+  static constexpr Spelling kCompressor[] = {{.dialect = kN5, .has_default = false}};
+  static constexpr Spelling kLevel[] = {{.dialect = kN5, .absent = 5, .has_default = false}};
+  static constexpr Spelling kShuffle[] = {{.dialect = kZarr3, .has_default = false},
+                                          {.dialect = kZarr2, .absent = -1, .min = -1},
+                                          {.dialect = kN5, .has_default = false}};
+  static constexpr Spelling kTypeSize[] = {{.dialect = kZarr3, .has_default = false}};
   static constexpr CodecOption kOptions[] = {
-      {"cname"}, {"clevel", 0, 9, 5}, {"shuffle"}, {"blocksize", 0, kMaxInt, 0}, {"typesize"}};
+      {.name = "cname", .absent = 1, .spellings = kCompressor, .words = kCompressors},
+      {"clevel", 0, 9, 5, kLevel},
+      {.name = "shuffle", .spellings = kShuffle, .words = kShuffles, .max_in_schemas = 2},
+      {.name = "typesize",
+       .min = 1,
+       .spellings = kTypeSize,
+       .max_in_schemas = 255,
+       .only_in = kZarr3},
+      {.name = "blocksize", .max = kMaxInt, .max_in_schemas = 715827542}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libblosc, kBlosc>, kOptions,
                                                true};
   return kDefinition;

@@ -50,8 +50,13 @@ Result<ArrayToBytesCodecPtr> BindBytes(const CodecSpec& spec, const ArrayReprese
 }  // namespace
 
 const CodecDefinition& BytesCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindBytes};
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes", kInSchemas}};
+  static constexpr std::string_view kOrders[] = {"little", "big"};
+  static constexpr CodecOption::Spelling kEndian[] = {
+      {.dialect = ArrayDialect::kZarr3, .has_default = false}};
+  static constexpr CodecOption kOptions[] = {
+      {.name = "endian", .spellings = kEndian, .words = kOrders}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindBytes, kOptions};
   return kDefinition;
 }
 

@@ -100,8 +100,8 @@ constexpr CompressorFunctions kBzip2 = {};
 const Library& Libbz2() { return kLibbz2; }
 
 const CodecDefinition& Bzip2Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "bz2"},
-                                                     {ArrayDialect::kN5, "bzip2"}};
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "bz2", kInSchemas},
+                                                     {ArrayDialect::kN5, "bzip2", kInSchemas}};
   static constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kN5, 9, "blockSize"}};
   static constexpr CodecOption kOptions[] = {{"level", 1, 9, 1, kLevel}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libbz2, kBzip2>, kOptions,

@@ -126,7 +126,7 @@ BytesCodecPtr MakeChecksumAtEnd(const std::string& name, DigestFactory digest) {
 }
 
 const CodecDefinition& Crc32cCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "crc32c"},
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "crc32c", kInSchemas},
                                                      {ArrayDialect::kZarr2, "crc32c"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCrc32c};
   return kDefinition;

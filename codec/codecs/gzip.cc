@@ -60,16 +60,18 @@ std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t s
 }
 
 const CodecDefinition& GzipCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr3, "gzip"}, {ArrayDialect::kZarr2, "gzip"}, {ArrayDialect::kN5, "gzip"}};
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "gzip", kInSchemas},
+                                                     {ArrayDialect::kZarr2, "gzip", kInSchemas},
+                                                     {ArrayDialect::kN5, "gzip", kInSchemas}};
   static constexpr CodecDefinition kDefinition{kNames, &BindDeflate<DeflateContainer::kGzip>,
                                                kOptions, true};
   return kDefinition;
 }
 
 const CodecDefinition& ZlibCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "zlib"},
-                                                     {ArrayDialect::kN5, "gzip", "useZlib"}};
+  static constexpr CodecDefinition::Name kNames[] = {
+      {ArrayDialect::kZarr2, "zlib", kInSchemas},
+      {ArrayDialect::kN5, "gzip", kInSchemas, "useZlib"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindDeflate<DeflateContainer::kZlib>,
                                                kOptions, true};
   return kDefinition;

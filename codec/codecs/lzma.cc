@@ -120,9 +120,13 @@ const Library& Liblzma() { return kLiblzma; }
 
 const CodecDefinition& LzmaCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "lzma"},
-                                                     {ArrayDialect::kN5, "xz"}};
+                                                     {ArrayDialect::kN5, "xz", kInSchemas}};
+  constexpr ArrayDialect kZarr2 = ArrayDialect::kZarr2;
   static constexpr CodecOption kOptions[] = {
-      {"format", 1, 3, 1}, {"preset", 0, 9, 6}, {"check", -1, 10, -1}, {"filters"}};
+      {.name = "format", .min = 1, .max = 3, .absent = 1, .only_in = kZarr2},
+      {"preset", 0, 9, 6},
+      {.name = "check", .min = -1, .max = 10, .absent = -1, .only_in = kZarr2},
+      {.name = "filters", .only_in = kZarr2}};
   static constexpr CodecDefinition kDefinition{kNames, &BindLzma, kOptions, true};
   return kDefinition;
 }

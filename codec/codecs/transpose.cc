@@ -48,8 +48,10 @@ Result<ArrayCodecPtr> BindTranspose(const CodecSpec& spec, const ArrayRepresenta
 }  // namespace
 
 const CodecDefinition& TransposeCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "transpose"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindTranspose};
+  static constexpr CodecDefinition::Name kNames[] = {
+      {ArrayDialect::kZarr3, "transpose", kInSchemas}};
+  static constexpr CodecOption kOptions[] = {{"order"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindTranspose, kOptions};
   return kDefinition;
 }
 

@@ -104,10 +104,16 @@ constexpr CompressorFunctions kZstd = {};
 const Library& Libzstd() { return kLibzstd; }
 
 const CodecDefinition& ZstdCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr3, "zstd"}, {ArrayDialect::kZarr2, "zstd"}, {ArrayDialect::kN5, "zstd"}};
-  static constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kN5, 3}};
-  static constexpr CodecOption kOptions[] = {{"level", -131072, 22, 0, kLevel}, {"checksum"}};
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "zstd", kInSchemas},
+                                                     {ArrayDialect::kZarr2, "zstd", kInSchemas},
+                                                     {ArrayDialect::kN5, "zstd", kInSchemas}};
+  static constexpr CodecOption::Spelling kLevel[] = {
+      {.dialect = ArrayDialect::kZarr3, .created = 3},
+      {.dialect = ArrayDialect::kZarr2, .created = 1},
+      {.dialect = ArrayDialect::kN5, .absent = 3, .created = 0}};
+  static constexpr CodecOption kOptions[] = {
+      {"level", -131072, 22, 0, kLevel},
+      {.name = "checksum", .is_boolean = true, .only_in = ArrayDialect::kZarr3}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libzstd, kZstd>, kOptions,
                                                true};
   return kDefinition;

@@ -13,12 +13,11 @@
 #include "codec/precomputed/shard.h"
 #include "codec/schema/chunk_layout.h"
 #include "codec/schema/codec_constraints.h"
+#include "codec/schema/codec_resolution.h"
 #include "codec/schema/dimension_units.h"
 #include "codec/schema/index_domain.h"
 #include "codec/schema/json_reading.h"
 #include "codec/schema/sharding_choice.h"
-#include "codec/schema/zarr3_codec_resolution.h"
-#include "codec/schema/zarr3_codecs.h"
 #include "codec/types/fill_value.h"
 
 namespace unshard {
@@ -97,31 +96,18 @@ JsonValue CodecOf(std::string_view driver) {
 
 // --- Zarr v3
 
-// Sets the options that a document may leave out.
-void Complete(Zarr3CodecChain& chain) {
-  for (auto* list : {&chain.array_to_bytes, &chain.bytes_to_bytes}) {
-    for (Zarr3Codec& codec : *list) {
-      if (codec.name == "zstd") SetDefaultOptions(codec);
-      if (codec.sharding() && codec.options.Find("index_location") == nullptr) {
-        codec.options.Set("index_location", JsonValue::String("end"));
+// With the options that a document may leave out.
+ChainSpec Complete(ChainSpec chain) {
+  for (CodecSpec& codec : chain) {
+    if (codec.name != "zstd" && codec.name != "sharding_indexed") continue;
+    SetDefaults(codec);
+    for (const char* key : {"codecs", "index_codecs"}) {
+      if (auto within = ChainWithin(codec, key)) {
+        OptionsOf(codec).Set(key, CodecsJson(Complete(*std::move(within))));
       }
-      for (Zarr3CodecChain& inner : codec.codecs) Complete(inner);
-      for (Zarr3CodecChain& index : codec.index_codecs) Complete(index);
     }
   }
-}
-
-// Whether LayoutOfZarr3Codecs takes the chain: every level has a codec from arrays to bytes, every
-// sharding_indexed its `codecs`, and every order and chunk shape has `rank` dimensions.
-bool HasLayout(const Zarr3CodecChain& chain, std::size_t rank) {
-  if (chain.array_to_bytes.empty()) return false;
-  for (const Zarr3Codec& codec : chain.array_to_array) {
-    if (TransposeOrder(codec, rank).size() != rank) return false;
-  }
-  const Zarr3Codec& codec = chain.array_to_bytes.front();
-  if (!codec.sharding()) return true;
-  return ItemsOf(codec.options, "chunk_shape").size() == rank && codec.codecs.size() == 1 &&
-         HasLayout(codec.codecs.front(), rank);
+  return chain;
 }
 
 // The inner chunk shape of a chain that cannot be parsed: that of its first sharding_indexed.
@@ -142,17 +128,16 @@ std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t 
 // Sets the members of `array` that its codecs decide.
 void DescribeCodecs(const JsonValue& codecs, Description& array) {
   array.codec = CodecOf("zarr3");
-  auto chain = ParseZarr3Codecs(JsonCursor(codecs, "codecs"));
-  if (!chain || !HasLayout(*chain, array.domain.rank())) {
+  auto chain = ParseCodecs(JsonCursor(codecs, "codecs"));
+  auto layout = chain ? LayoutOfCodecs(*chain, array.write_chunk) : std::nullopt;
+  if (!layout) {
     array.codec.Set("codecs", codecs);
     array.read_chunk = FirstInnerShape(codecs, array.domain.rank()).value_or(array.write_chunk);
     return;
   }
-  Complete(*chain);
-  array.codec.Set("codecs", Zarr3CodecsJson(*chain, Zarr3CodecForm::kSchema));
-  Zarr3ChunkLayout layout = LayoutOfZarr3Codecs(*chain, array.write_chunk);
-  array.inner_order = std::move(layout.inner_order);
-  array.read_chunk = std::move(layout.read_chunk_shape);
+  array.codec.Set("codecs", CodecsJson(Complete(*std::move(chain))));
+  array.inner_order = std::move(layout->inner_order);
+  array.read_chunk = std::move(layout->read_chunk_shape);
 }
 
 void DescribeZarr3(const ArrayMetadata& from, Description& array) {

@@ -1,108 +1,286 @@
 #include "codec/schema/codec_constraints.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "codec/array/document_names.h"
+#include "codec/chain/transpose.h"
 #include "codec/json/meaning.h"
-#include "codec/schema/codec_options.h"
+#include "codec/json/number.h"
+#include "codec/json/parser.h"
 #include "codec/schema/json_reading.h"
 
 namespace unshard {
 namespace {
 
-using Driver = CodecConstraints::Driver;
-using OptionType = ConstraintOption::Type;
+constexpr const char* kSharding = "sharding_indexed";
 
-constexpr std::array<std::string_view, 4> kEncodings = {"raw", "png", "jpeg",
-                                                        "compressed_segmentation"};
-constexpr std::array<std::string_view, 2> kShardEncodings = {"raw", "gzip"};
-
-const std::vector<KnownCompressor>& Zarr2Compressors() {
-  static const std::vector<KnownCompressor> kCompressors = {
-      {"blosc",
-       {{"cname", OptionType::kWord, 0, 0, BloscCompressors(), "\"lz4\""},
-        {"clevel", OptionType::kInteger, 0, 9, {}, "5"},
-        {"shuffle", OptionType::kInteger, -1, 2, {}, "-1"},
-        {"blocksize", OptionType::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
-      {"zlib", {{"level", OptionType::kInteger, 0, 9, {}, "1"}}},
-      {"gzip", {{"level", OptionType::kInteger, 0, 9, {}, "1"}}},
-      {"bz2", {{"level", OptionType::kInteger, 1, 9, {}, "1"}}},
-      {"zstd", {{"level", OptionType::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "1"}}}};
-  return kCompressors;
+// All codecs, and those that are never bound: codec/zarr3 takes sharding_indexed out of chains, and
+// raw leaves bytes as they are.
+const std::vector<const CodecDefinition*>& AllDefinitions() {
+  static constexpr CodecDefinition::Name kRawNames[] = {{ArrayDialect::kN5, "raw", kInSchemas}};
+  static constexpr CodecDefinition kRaw{kRawNames,
+                                        static_cast<CodecDefinition::BindBytesToBytes>(nullptr)};
+  static constexpr CodecDefinition::Name kShardingNames[] = {
+      {ArrayDialect::kZarr3, kSharding, kInSchemas}};
+  static constexpr std::string_view kLocations[] = {"start", "end"};
+  static constexpr CodecOption kShardingOptions[] = {
+      {"chunk_shape"},
+      {.name = "index_location", .absent = 1, .words = kLocations},
+      {"codecs"},
+      {"index_codecs"}};
+  static constexpr CodecDefinition kShardingIndexed{
+      kShardingNames, static_cast<CodecDefinition::BindArrayToBytes>(nullptr), kShardingOptions};
+  static const std::vector<const CodecDefinition*> all = [] {
+    std::vector<const CodecDefinition*> codecs = {&kRaw};
+    const auto& bound = CodecDefinitions();
+    codecs.insert(codecs.end(), bound.begin(), bound.end());
+    codecs.push_back(&kShardingIndexed);
+    return codecs;
+  }();
+  return all;
 }
 
-const std::vector<KnownCompressor>& N5Compressors() {
-  static const std::vector<KnownCompressor> kCompressors = {
-      {"raw", {}},
-      {"blosc",
-       {{"cname", OptionType::kWord, 0, 0, BloscCompressors(), {}},
-        {"clevel", OptionType::kInteger, 0, 9, {}, {}},
-        {"shuffle", OptionType::kInteger, 0, 2, {}, {}},
-        {"blocksize", OptionType::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
-      {"gzip",
-       {{"level", OptionType::kInteger, -1, 9, {}, "-1"},
-        {"useZlib", OptionType::kBoolean, 0, 0, {}, "false"}}},
-      {"bzip2", {{"blockSize", OptionType::kInteger, 1, 9, {}, "9"}}},
-      {"xz", {{"preset", OptionType::kInteger, 0, 9, {}, "6"}}},
-      {"zstd", {{"level", OptionType::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "0"}}}};
-  return kCompressors;
-}
+constexpr std::string_view kEncodings[] = {"raw", "png", "jpeg", "compressed_segmentation"};
+constexpr std::string_view kShardEncodings[] = {"raw", "gzip"};
+constexpr CodecOption kScaleOptions[] = {{.name = "encoding", .words = kEncodings},
+                                         {"jpeg_quality", 0, 100},
+                                         {"png_level", 0, 9},
+                                         {.name = "shard_data_encoding", .words = kShardEncodings}};
 
 // The name that TensorStore prints.
-std::string_view DriverName(Driver driver) {
-  switch (driver) {
-    case Driver::kPrecomputed:
-      return "neuroglancer_precomputed";
-    case Driver::kZarr3:
-      return "zarr3";
-    case Driver::kZarr2:
-      return "zarr";
-    case Driver::kN5:
-      return "n5";
-  }
-  return "";
+std::string_view DriverName(ArrayDialect dialect) {
+  if (dialect == ArrayDialect::kPrecomputed) return "neuroglancer_precomputed";
+  return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
 }
 
-Result<Driver> ParseDriver(const JsonCursor& json) {
+std::string OneOf(std::span<const std::string_view> words) {
+  std::string text = "one of";
+  for (const std::string_view word : words)
+    text += (word == words.front() ? " " : ", ") + std::string(word);
+  return text;
+}
+
+// --- Options
+
+bool HasWords(const CodecOption& option, ArrayDialect dialect) {
+  return !option.words.empty() && (option.max_in_schemas == 0 || dialect == ArrayDialect::kZarr3);
+}
+
+// Nothing where a schema must have the option, or the codec decides.
+std::optional<JsonValue> DefaultOf(const CodecOption& option, ArrayDialect dialect) {
+  const CodecOption::Spelling spelling = option.In(dialect);
+  if (!spelling.has_default) return std::nullopt;
+  if (option.is_boolean) return JsonValue::Boolean(*spelling.created != 0);
+  if (HasWords(option, dialect)) {
+    const std::string_view word = option.words[static_cast<std::size_t>(*spelling.created)];
+    return JsonValue::String(std::string(word));
+  }
+  if (option.max == 0 && option.max_in_schemas == 0) return std::nullopt;
+  return IntegerNumber(*spelling.created);
+}
+
+// A list of numbers, or "C" or "F" for any rank.
+Result<JsonValue> ParseTransposeOrder(const JsonCursor& order) {
+  const std::string& text = order.value().text();
+  if (order.value().is_string() && (text == "C" || text == "F")) return order.value();
+  if (!order.value().is_array()) return order.Expected("\"C\", \"F\" or a permutation");
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, order.Items(kMaxRank));
+  std::vector<std::int64_t> permutation;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t dimension,
+                             item.Integer(0, static_cast<std::int64_t>(items.size()) - 1));
+    if (std::find(permutation.begin(), permutation.end(), dimension) != permutation.end()) {
+      return order.Expected("a permutation of its dimensions");
+    }
+    permutation.push_back(dimension);
+  }
+  return IntegerArray(permutation);
+}
+
+Result<JsonValue> ParseInnerShape(const JsonCursor& shape) {
+  if (!shape.value().is_array()) return shape.Expected("an array with one item for each dimension");
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, shape.Items(kMaxRank));
+  std::vector<std::int64_t> extents;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto extent, item.Integer(1, kInfiniteIndex - 1));
+    extents.push_back(extent);
+  }
+  return IntegerArray(extents);
+}
+
+// The value of an option in its canonical form.
+Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option,
+                              ArrayDialect dialect) {
+  if (option.is_boolean) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool given, value.Boolean());
+    return JsonValue::Boolean(given);
+  }
+  if (HasWords(option, dialect)) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string word, value.String());
+    const auto& words = option.words;
+    if (std::find(words.begin(), words.end(), word) == words.end()) {
+      return value.Expected(OneOf(words));
+    }
+    return value.value();
+  }
+  const std::int64_t max = option.max_in_schemas != 0 ? option.max_in_schemas : option.max;
+  if (max != 0) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto number, value.Integer(*option.In(dialect).min, max));
+    return IntegerNumber(number);
+  }
+  if (option.name == "order") return ParseTransposeOrder(value);
+  if (option.name == "chunk_shape") return ParseInnerShape(value);
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseCodecs(value));
+  return CodecsJson(chain);
+}
+
+// The options of a codec in schemas of a dialect, and last the boolean that tells codecs of one name
+// apart.
+std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& codec,
+                                   std::string_view name) {
+  std::vector<CodecOption> options;
+  for (const CodecOption& option : codec.options) {
+    if (option.only_in.value_or(dialect) == dialect) options.push_back(option);
+  }
+  for (const CodecDefinition* const other : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : other->names) {
+      if (each.dialect != dialect || each.name != name || each.when.empty()) continue;
+      options.push_back({.name = each.when, .is_boolean = true});
+    }
+  }
+  return options;
+}
+
+// Adds the options of a codec to `to`; those of Zarr v2 and N5 get their defaults where they are
+// absent. Members that `to` has already are none of them.
+Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::string& name,
+                    const CodecDefinition& codec, JsonValue& to) {
+  for (const CodecOption& option : OptionsIn(dialect, codec, name)) {
+    const std::string_view key = option.In(dialect).name;
+    std::optional<JsonValue> value;
+    if (const JsonValue* const given = json.value().Find(key)) {
+      const JsonCursor member(*given, MemberPath(json.path(), key));
+      UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(member, option, dialect));
+    } else if (dialect != ArrayDialect::kZarr3) {
+      value = DefaultOf(option, dialect);
+      if (!value) {
+        return Fail(ErrorCode::kDataLoss, MemberPath(json.path(), key), ": missing; ", name,
+                    " needs it");
+      }
+    }
+    if (value) to.Set(key, *std::move(value));
+  }
+  for (const auto& [key, value] : json.value().members()) {
+    if (to.Find(key) != nullptr) continue;
+    return Fail(ErrorCode::kDataLoss, MemberPath(json.path(), key), ": unknown option of ", name);
+  }
+  return {};
+}
+
+// --- Codecs
+
+// Whether TensorStore has the codec, and not another one of this name.
+bool IsInSchemas(const CodecDefinition::Name& name, ArrayDialect dialect) {
+  return name.dialect == dialect && name.in_schemas && name.when.empty();
+}
+
+// Null: TensorStore has none of this name.
+const CodecDefinition* FindInSchemas(ArrayDialect dialect, std::string_view name) {
+  for (const CodecDefinition* const codec : AllDefinitions()) {
+    for (const CodecDefinition::Name& each : codec->names) {
+      if (each.name == name && IsInSchemas(each, dialect)) return codec;
+    }
+  }
+  return nullptr;
+}
+
+std::string NamesInSchemas(ArrayDialect dialect) {
+  std::vector<std::string_view> names;
+  for (const CodecDefinition* const codec : AllDefinitions()) {
+    for (const CodecDefinition::Name& each : codec->names) {
+      if (IsInSchemas(each, dialect)) names.push_back(each.name);
+    }
+  }
+  return OneOf(names);
+}
+
+// A compressor of Zarr v2 or N5, with all of its options.
+Result<JsonValue> ParseCompressor(const JsonCursor& json, ArrayDialect dialect) {
+  const std::string_view id_key = dialect == ArrayDialect::kN5 ? "type" : "id";
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id, json.Member(id_key));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, id.String());
+  const CodecDefinition* const codec = FindInSchemas(dialect, name);
+  if (codec == nullptr) return id.Expected(NamesInSchemas(dialect));
+  JsonValue compressor = JsonValue::Object({{std::string(id_key), id.value()}});
+  UNSHARD_RETURN_IF_ERROR(ParseOptions(json, dialect, name, *codec, compressor));
+  return compressor;
+}
+
+Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
+  std::string name = json.value().text();
+  if (!json.value().is_string()) {
+    UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"name", "configuration"}));
+    UNSHARD_ASSIGN_OR_RETURN(name, json.StringMember("name"));
+  }
+  const CodecDefinition* const codec = FindInSchemas(ArrayDialect::kZarr3, name);
+  if (codec == nullptr) return json.Expected(NamesInSchemas(ArrayDialect::kZarr3));
+  JsonValue options = JsonValue::Object();
+  if (json.value().is_object() && json.value().Find("configuration") != nullptr) {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, json.Member("configuration"));
+    UNSHARD_RETURN_IF_ERROR(configuration.ExpectObject());
+    UNSHARD_RETURN_IF_ERROR(
+        ParseOptions(configuration, ArrayDialect::kZarr3, name, *codec, options));
+  }
+  if (TextOf(options, "shuffle") == "noshuffle") options.Erase("typesize");
+  if (name == "transpose" && options.Find("order") == nullptr) {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, json.Member("configuration"));
+    UNSHARD_RETURN_IF_ERROR(configuration.Member("order"));
+  }
+  return CodecOfSchema(name, std::move(options));
+}
+
+CodecKind KindOf(const CodecSpec& codec) {
+  return static_cast<CodecKind>(codec.definition->bind.index());
+}
+
+// --- Formats
+
+Result<ArrayDialect> ParseDriver(const JsonCursor& json) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("driver"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, member.String());
-  for (const Driver driver : {Driver::kPrecomputed, Driver::kZarr3, Driver::kZarr2, Driver::kN5}) {
-    if (name == DriverName(driver)) return driver;
+  for (const ArrayDialect dialect : kDialects) {
+    if (name == DriverName(dialect)) return dialect;
   }
-  if (name == "zarr2") return Driver::kZarr2;
+  if (name == "zarr2") return ArrayDialect::kZarr2;
   return member.Expected("zarr3, zarr, n5 or neuroglancer_precomputed");
 }
 
-// The member `name` as `option` reads it, into spec.members.
-Status TakeOption(const JsonCursor& json, const ConstraintOption& option, CodecConstraints& spec) {
-  UNSHARD_ASSIGN_OR_RETURN(auto value, ParseOption(json, option));
-  if (value) spec.members.Set(option.name, *std::move(value));
-  return {};
-}
-
-Status ParsePrecomputed(const JsonCursor& json, CodecConstraints& spec) {
+Status ParsePrecomputed(const JsonCursor& json, JsonValue& members) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(
       json, {"driver", "encoding", "jpeg_quality", "png_level", "shard_data_encoding"}));
-  UNSHARD_RETURN_IF_ERROR(
-      TakeOption(json, {"encoding", OptionType::kWord, 0, 0, kEncodings, {}}, spec));
-  UNSHARD_RETURN_IF_ERROR(
-      TakeOption(json, {"jpeg_quality", OptionType::kInteger, 0, 100, {}, {}}, spec));
-  UNSHARD_RETURN_IF_ERROR(
-      TakeOption(json, {"png_level", OptionType::kInteger, 0, 9, {}, {}}, spec));
-  UNSHARD_RETURN_IF_ERROR(TakeOption(
-      json, {"shard_data_encoding", OptionType::kWord, 0, 0, kShardEncodings, {}}, spec));
-  const std::string encoding = TextOf(spec.members, "encoding");
-  if (spec.members.Find("jpeg_quality") != nullptr && encoding != "jpeg") {
-    return Fail(ErrorCode::kDataLoss, json.path(), ".jpeg_quality: needs the encoding jpeg");
+  for (const CodecOption& option : kScaleOptions) {
+    const JsonValue* const given = json.value().Find(option.name);
+    if (given == nullptr) continue;
+    const JsonCursor member(*given, MemberPath(json.path(), option.name));
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue value,
+                             ParseOption(member, option, ArrayDialect::kPrecomputed));
+    members.Set(option.name, std::move(value));
   }
-  if (spec.members.Find("png_level") != nullptr && encoding != "png") {
-    return Fail(ErrorCode::kDataLoss, json.path(), ".png_level: needs the encoding png");
+  const std::string encoding = TextOf(members, "encoding");
+  constexpr std::pair<const char*, const char*> kNeeds[] = {{"jpeg_quality", "jpeg"},
+                                                            {"png_level", "png"}};
+  for (const auto& [option, needed] : kNeeds) {
+    if (members.Find(option) == nullptr || encoding == needed) continue;
+    return Fail(ErrorCode::kDataLoss, json.path(), ".", option, ": needs the encoding ", needed);
   }
   return {};
 }
 
-Status ParseZarr2(const JsonCursor& json, CodecConstraints& spec) {
+Status ParseZarr2(const JsonCursor& json, JsonValue& members) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compressor", "filters"}));
   const JsonValue* const filters = json.value().Find("filters");
   if (filters != nullptr && !filters->is_null() &&
@@ -115,55 +293,174 @@ Status ParseZarr2(const JsonCursor& json, CodecConstraints& spec) {
   JsonValue parsed;
   if (!compressor->is_null()) {
     const JsonCursor member(*compressor, json.path() + ".compressor");
-    UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(member, "id", Zarr2Compressors()));
+    UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(member, ArrayDialect::kZarr2));
   }
-  spec.members.Set("compressor", std::move(parsed));
+  members.Set("compressor", std::move(parsed));
   return {};
 }
 
-Status ParseN5(const JsonCursor& json, CodecConstraints& spec) {
+Status ParseN5(const JsonCursor& json, JsonValue& members) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compression"}));
   if (json.value().Find("compression") == nullptr) return {};
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("compression"));
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(member, "type", N5Compressors()));
-  spec.members.Set("compression", std::move(parsed));
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(member, ArrayDialect::kN5));
+  members.Set("compression", std::move(parsed));
   return {};
 }
 
-Status ParseZarr3(const JsonCursor& json, CodecConstraints& spec) {
+Status ParseZarr3(const JsonCursor& json, CodecConstraints& constraints) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "codecs"}));
   if (json.value().Find("codecs") == nullptr) return {};
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("codecs"));
-  UNSHARD_ASSIGN_OR_RETURN(spec.chain, ParseZarr3Codecs(member));
+  UNSHARD_ASSIGN_OR_RETURN(constraints.codecs, ParseCodecs(member));
+  return {};
+}
+
+// --- Merging
+
+Status MergeOrder(JsonValue& into, const JsonValue& other) {
+  const std::size_t rank = std::max(into.items().size(), other.items().size());
+  const bool same = into.is_string() && other.is_string()
+                        ? into == other
+                        : OrderOf(into, rank) == OrderOf(other, rank);
+  if (!same) return CodecsFail("conflicting orders of transpose");
+  if (into.is_string()) into = other;
+  return {};
+}
+
+Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
+  if (into.name != other.name) {
+    return CodecsFail("conflicting codecs ", into.name, " and ", other.name);
+  }
+  if (other.configuration() == nullptr) return {};
+  for (const auto& [key, value] : other.configuration()->members()) {
+    JsonValue* const mine = OptionsOf(into).Find(key);
+    if (mine == nullptr) {
+      OptionsOf(into).Set(key, value);
+    } else if (key == "order") {
+      UNSHARD_RETURN_IF_ERROR(MergeOrder(*mine, value));
+    } else if (value.is_array() && key != "chunk_shape") {
+      auto chain = ChainWithin(into, key);
+      UNSHARD_RETURN_IF_ERROR(MergeCodecs(*chain, *ChainWithin(other, key)));
+      *mine = CodecsJson(*chain);
+    } else if (*mine != value) {
+      return CodecsFail("conflicting values of ", key, " of ", into.name);
+    }
+  }
+  return {};
+}
+
+// How many levels of sharding_indexed there are.
+std::size_t ShardingHeight(const JsonValue& codecs) {
+  for (const JsonValue& codec : codecs.items()) {
+    if (TextOf(codec, "name") != kSharding) continue;
+    const JsonValue* const options = codec.Find("configuration");
+    const JsonValue* const inner = options != nullptr ? options->Find("codecs") : nullptr;
+    return 1 + (inner != nullptr ? ShardingHeight(*inner) : 0);
+  }
+  return 0;
+}
+
+// Merges into the chain of the inner chunks, which is made where there is none.
+Status MergeInnerCodecs(CodecSpec& sharding, const ChainSpec& other) {
+  ChainSpec inner = ChainWithin(sharding, "codecs").value_or(ChainSpec());
+  UNSHARD_RETURN_IF_ERROR(MergeCodecs(inner, other));
+  OptionsOf(sharding).Set("codecs", CodecsJson(inner));
   return {};
 }
 
 }  // namespace
 
-Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
-  CodecConstraints spec;
-  UNSHARD_ASSIGN_OR_RETURN(spec.driver, ParseDriver(json));
-  switch (spec.driver) {
-    case Driver::kPrecomputed:
-      UNSHARD_RETURN_IF_ERROR(ParsePrecomputed(json, spec));
-      break;
-    case Driver::kZarr3:
-      UNSHARD_RETURN_IF_ERROR(ParseZarr3(json, spec));
-      break;
-    case Driver::kZarr2:
-      UNSHARD_RETURN_IF_ERROR(ParseZarr2(json, spec));
-      break;
-    case Driver::kN5:
-      UNSHARD_RETURN_IF_ERROR(ParseN5(json, spec));
-      break;
+CodecSpec CodecOfSchema(std::string_view name, JsonValue options) {
+  const bool none = options.members().empty();
+  return {std::string(name), ExtensionJson(name, none ? JsonValue() : std::move(options)), "",
+          ArrayDialect::kZarr3, FindInSchemas(ArrayDialect::kZarr3, name)};
+}
+
+JsonValue& OptionsOf(CodecSpec& codec) {
+  if (codec.configuration() == nullptr) codec.json.Set("configuration", JsonValue::Object());
+  return *codec.json.Find("configuration");
+}
+
+ChainSpec OfKind(const ChainSpec& chain, CodecKind kind) {
+  ChainSpec codecs;
+  std::copy_if(chain.begin(), chain.end(), std::back_inserter(codecs),
+               [kind](const CodecSpec& codec) { return KindOf(codec) == kind; });
+  return codecs;
+}
+
+std::optional<ChainSpec> ChainWithin(const CodecSpec& sharding, std::string_view key) {
+  const JsonValue* const options = sharding.configuration();
+  const JsonValue* const codecs = options != nullptr ? options->Find(key) : nullptr;
+  if (codecs == nullptr) return std::nullopt;
+  return ParseCodecs(JsonCursor(*codecs, "")).value_or(ChainSpec());
+}
+
+std::vector<std::size_t> OrderOf(const JsonValue& order, std::size_t rank) {
+  if (order.is_string()) return order.text() == "F" ? ReversedOrder(rank) : IdentityOrder(rank);
+  std::vector<std::size_t> permutation;
+  for (const JsonValue& item : order.items()) permutation.push_back(std::stoul(item.text()));
+  return permutation;
+}
+
+void SetDefaults(CodecSpec& codec) {
+  const JsonValue given = OptionsOf(codec);
+  JsonValue options = JsonValue::Object();
+  for (const CodecOption& option : codec.definition->options) {
+    const JsonValue* const value = given.Find(option.name);
+    const auto complete =
+        value != nullptr ? std::optional(*value) : DefaultOf(option, ArrayDialect::kZarr3);
+    if (complete) options.Set(option.name, *complete);
   }
-  return spec;
+  codec = CodecOfSchema(codec.name, std::move(options));
+}
+
+Result<ChainSpec> ParseCodecs(const JsonCursor& codecs) {
+  if (!codecs.value().is_array()) return codecs.Expected("an array of codecs");
+  constexpr std::size_t kMaxCodecs = 64;
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, codecs.Items(kMaxCodecs));
+  ChainSpec chain;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec, ParseCodecOfZarr3(item));
+    const bool after_array = !chain.empty() && KindOf(chain.back()) != CodecKind::kArrayToArray;
+    if (after_array && KindOf(codec) != CodecKind::kBytesToBytes) {
+      return item.Expected("a codec from bytes to bytes");
+    }
+    chain.push_back(std::move(codec));
+  }
+  return chain;
+}
+
+JsonValue CodecsJson(const ChainSpec& chain) {
+  JsonValue codecs = JsonValue::Array();
+  for (const CodecSpec& codec : chain) codecs.mutable_items().push_back(codec.json);
+  return codecs;
+}
+
+Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
+  CodecConstraints constraints;
+  UNSHARD_ASSIGN_OR_RETURN(constraints.dialect, ParseDriver(json));
+  const auto parse = [&]() -> Status {
+    switch (constraints.dialect) {
+      case ArrayDialect::kPrecomputed:
+        return ParsePrecomputed(json, constraints.members);
+      case ArrayDialect::kZarr2:
+        return ParseZarr2(json, constraints.members);
+      case ArrayDialect::kN5:
+        return ParseN5(json, constraints.members);
+      case ArrayDialect::kZarr3:
+        break;
+    }
+    return ParseZarr3(json, constraints);
+  };
+  UNSHARD_RETURN_IF_ERROR(parse());
+  return constraints;
 }
 
 Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& other) {
-  if (into.driver != other.driver) {
-    return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers ", DriverName(into.driver),
-                " and ", DriverName(other.driver));
+  if (into.dialect != other.dialect) {
+    return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers ",
+                DriverName(into.dialect), " and ", DriverName(other.dialect));
   }
   for (const auto& [key, value] : other.members.members()) {
     const JsonValue* const mine = into.members.Find(key);
@@ -173,31 +470,51 @@ Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& oth
       return Fail(ErrorCode::kInvalidArgument, "codec.", key, ": conflicting values");
     }
   }
-  if (!other.chain) return {};
-  if (into.chain) return MergeZarr3Codecs(*into.chain, *other.chain);
-  into.chain = other.chain;
+  if (into.codecs && other.codecs) return MergeCodecs(*into.codecs, *other.codecs);
+  if (other.codecs) into.codecs = other.codecs;
   return {};
 }
 
-namespace {
-
-// A compressor with its defaults, and others instead of some.
-JsonValue BloscWith(const char* id_key, int shuffle) {
-  JsonValue blosc = JsonValue::Object();
-  blosc.Set(id_key, JsonValue::String("blosc"));
-  blosc.Set("cname", JsonValue::String("lz4"));
-  blosc.Set("clevel", IntegerNumber(5));
-  blosc.Set("shuffle", IntegerNumber(shuffle));
-  blosc.Set("blocksize", IntegerNumber(0));
-  return blosc;
+Status MergeCodecs(ChainSpec& into, const ChainSpec& other) {
+  const std::size_t height = ShardingHeight(CodecsJson(into));
+  const std::size_t other_height = ShardingHeight(CodecsJson(other));
+  if (height > other_height && into.size() == 1) return MergeInnerCodecs(into.front(), other);
+  if (height < other_height && other.size() == 1) {
+    ChainSpec sharded = other;
+    UNSHARD_RETURN_IF_ERROR(MergeInnerCodecs(sharded.front(), into));
+    into = std::move(sharded);
+    return {};
+  }
+  ChainSpec merged;
+  for (const auto kind :
+       {CodecKind::kArrayToArray, CodecKind::kArrayToBytes, CodecKind::kBytesToBytes}) {
+    ChainSpec mine = OfKind(into, kind);
+    ChainSpec others = OfKind(other, kind);
+    const bool may_differ = kind != CodecKind::kBytesToBytes;
+    if (may_differ && others.size() == mine.size() + 1) mine.push_back(others.back());
+    if (may_differ && others.size() + 1 == mine.size()) others.push_back(mine.back());
+    if (mine.size() != others.size()) {
+      return CodecsFail("conflicting chains of ", mine.size(), " and ", others.size(),
+                        " codecs of the same kind");
+    }
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      UNSHARD_RETURN_IF_ERROR(MergeCodec(mine[i], others[i]));
+    }
+    merged.insert(merged.end(), mine.begin(), mine.end());
+  }
+  into = std::move(merged);
+  return {};
 }
 
-}  // namespace
-
-JsonValue DefaultZarr2Compressor() { return BloscWith("id", -1); }
+JsonValue DefaultZarr2Compressor() {
+  const auto blosc = ParseJson(R"({"id": "blosc"})");
+  return ParseCompressor(JsonCursor(*blosc, ""), ArrayDialect::kZarr2).value();
+}
 
 JsonValue DefaultN5Compression(std::uint64_t item_size) {
-  return BloscWith("type", item_size == 1 ? 2 : 1);
+  const auto blosc = ParseJson(R"({"type": "blosc", "cname": "lz4", "clevel": 5, "shuffle": )" +
+                               std::string(item_size == 1 ? "2" : "1") + "}");
+  return ParseCompressor(JsonCursor(*blosc, ""), ArrayDialect::kN5).value();
 }
 
 }  // namespace unshard

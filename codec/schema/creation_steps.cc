@@ -43,9 +43,9 @@ Extents ExtentsOf(const IndexDomain& domain) {
   return extents;
 }
 
-Result<CodecConstraints> RequiredCodec(const Schema& schema, CodecConstraints::Driver driver) {
+Result<CodecConstraints> RequiredCodec(const Schema& schema, ArrayDialect dialect) {
   CodecConstraints codec;
-  codec.driver = driver;
+  codec.dialect = dialect;
   if (schema.codec) {
     auto merged = MergeCodecConstraints(codec, *schema.codec);
     if (!merged) return CannotCreate(merged.error().message);

@@ -30,7 +30,7 @@ IndexDomain DomainFromZero(std::size_t rank);
 Extents ExtentsOf(const IndexDomain& domain);
 
 // The schema's codec; without constraints where it has none. Fails where it is another format's.
-Result<CodecConstraints> RequiredCodec(const Schema& schema, CodecConstraints::Driver driver);
+Result<CodecConstraints> RequiredCodec(const Schema& schema, ArrayDialect dialect);
 
 // The chunk shape in a format without shards, where write chunks are read chunks. Fails where
 // constraints on the two contradict each other.

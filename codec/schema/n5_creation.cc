@@ -53,8 +53,7 @@ Result<JsonValue> NewN5Dataset(const Schema& schema) {
         fixed.error().message);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto block, ChooseSingleShape(layout, ExtentsOf(domain)));
-  UNSHARD_ASSIGN_OR_RETURN(CodecConstraints codec,
-                           RequiredCodec(schema, CodecConstraints::Driver::kN5));
+  UNSHARD_ASSIGN_OR_RETURN(CodecConstraints codec, RequiredCodec(schema, ArrayDialect::kN5));
   UNSHARD_RETURN_IF_ERROR(CheckBlockSize(block, *type));
   UNSHARD_RETURN_IF_ERROR(CheckChosenShape(layout, block));
   if (schema.fill_value) return CannotCreate("fill_value: absent blocks of N5 are always 0");

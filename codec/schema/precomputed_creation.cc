@@ -223,7 +223,7 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto resolution, ResolutionOf(schema));
   UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints codec,
-                           RequiredCodec(schema, CodecConstraints::Driver::kPrecomputed));
+                           RequiredCodec(schema, ArrayDialect::kPrecomputed));
   const std::string given = Option(codec, "encoding");
   const std::string encoding = given.empty() ? "raw" : given;
   UNSHARD_RETURN_IF_ERROR(CheckEncoding(encoding, *type, channels));

@@ -35,8 +35,7 @@ Result<JsonValue> NewZarr2Array(const Schema& schema) {
   auto at_zero = layout.SetGridOrigin(HardOrigin(std::vector<std::int64_t>(domain.rank(), 0)));
   if (!at_zero) return CannotCreate("chunk_layout: " + at_zero.error().message);
   UNSHARD_ASSIGN_OR_RETURN(const auto chunks, ChooseSingleShape(layout, ExtentsOf(domain)));
-  UNSHARD_ASSIGN_OR_RETURN(CodecConstraints codec,
-                           RequiredCodec(schema, CodecConstraints::Driver::kZarr2));
+  UNSHARD_ASSIGN_OR_RETURN(CodecConstraints codec, RequiredCodec(schema, ArrayDialect::kZarr2));
   UNSHARD_ASSIGN_OR_RETURN(const char* const order, ChooseOrder(layout));
   UNSHARD_RETURN_IF_ERROR(CheckChosenShape(layout, chunks));
   if (AnyUnit(schema.dimension_units)) {

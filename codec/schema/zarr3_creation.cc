@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "codec/chain/codec_spec.h"
+#include "codec/schema/codec_resolution.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
-#include "codec/schema/zarr3_codec_resolution.h"
-#include "codec/schema/zarr3_codecs.h"
 
 namespace unshard {
 namespace {
@@ -48,35 +47,34 @@ JsonValue ZeroOf(const DataTypeNames& type) {
   }
 }
 
-// The codec chain of an array with these chunks. Where read and write chunks differ and no
-// constraint has a sharding_indexed, one is added.
-Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const DataTypeNames& type,
-                                     const ChunkLayout& layout, const ChunkShapes& shapes) {
-  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints spec,
-                           RequiredCodec(schema, CodecConstraints::Driver::kZarr3));
-  Zarr3CodecChain chain = spec.chain.value_or(Zarr3CodecChain());
-  if (shapes.read != shapes.write && chain.sharding_height() == 0) {
-    Zarr3Codec sharding{"sharding_indexed", JsonValue::Object(), {std::move(chain)}, {}};
-    sharding.options.Set("chunk_shape", IntegerArray(shapes.read));
-    chain = Zarr3CodecChain();
-    chain.array_to_bytes.push_back(std::move(sharding));
+// The codecs of an array with these chunks. Where read and write chunks differ and no constraint
+// has a sharding_indexed, one is added.
+Result<ChainSpec> ChooseCodecs(const Schema& schema, const DataTypeNames& type,
+                               const ChunkLayout& layout, const ChunkShapes& shapes) {
+  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints constraints,
+                           RequiredCodec(schema, ArrayDialect::kZarr3));
+  ChainSpec chain = constraints.codecs.value_or(ChainSpec());
+  if (shapes.read != shapes.write && !FindSharding(chain)) {
+    chain = {CodecOfSchema("sharding_indexed",
+                           JsonValue::Object({{"chunk_shape", IntegerArray(shapes.read)},
+                                              {"codecs", CodecsJson(chain)}}))};
   }
-  auto resolved = ResolveZarr3Codecs(
-      chain, {type.type.size, shapes.write, shapes.read, layout.inner_order.value});
+  auto resolved =
+      ResolveCodecs(chain, {type.type.size, shapes.write, shapes.read, layout.inner_order.value});
   if (!resolved) return CannotCreate(resolved.error().message);
   // Codecs may have been given for chunks of another shape than the one that was chosen.
-  Zarr3CodecChain merged = *resolved;
-  if (spec.chain) {
-    auto status = MergeZarr3Codecs(merged, *spec.chain);
+  ChainSpec merged = *resolved;
+  if (constraints.codecs) {
+    auto status = MergeCodecs(merged, *constraints.codecs);
     if (!status) return CannotCreate(status.error().message);
   }
   return resolved;
 }
 
 // The layout of the finished array must satisfy every hard constraint.
-Status CheckLayout(ChunkLayout layout, const Zarr3CodecChain& chain,
+Status CheckLayout(ChunkLayout layout, const ChainSpec& codecs,
                    const std::vector<std::int64_t>& write) {
-  const Zarr3ChunkLayout made = LayoutOfZarr3Codecs(chain, write);
+  const StoredLayout made = *LayoutOfCodecs(codecs, write);
   ChunkShapeConstraints read;
   read.shape = HardShape(made.read_chunk_shape);
   ChunkShapeConstraints writes;
@@ -102,8 +100,7 @@ Result<JsonValue> NewZarr3Array(const Schema& schema) {
   if (!at_zero) return CannotCreate("chunk_layout: " + at_zero.error().message);
   auto shapes = ChooseChunkShapes(layout.read_chunk, layout.write_chunk, ExtentsOf(domain));
   if (!shapes) return CannotCreate(shapes.error().message);
-  UNSHARD_ASSIGN_OR_RETURN(const Zarr3CodecChain chain,
-                           ChooseCodecs(schema, *type, layout, *shapes));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ChooseCodecs(schema, *type, layout, *shapes));
   UNSHARD_RETURN_IF_ERROR(CheckLayout(layout, chain, shapes->write));
 
   JsonValue document = JsonValue::Object();
@@ -114,7 +111,7 @@ Result<JsonValue> NewZarr3Array(const Schema& schema) {
   document.Set("chunk_grid", RegularGrid(shapes->write));
   document.Set("chunk_key_encoding", ExtensionJson("default"));
   document.Set("fill_value", schema.fill_value.value_or(ZeroOf(*type)));
-  document.Set("codecs", Zarr3CodecsJson(chain, Zarr3CodecForm::kDocument));
+  document.Set("codecs", CodecsJson(chain));
   if (domain.labelled()) document.Set("dimension_names", DimensionNames(domain));
   if (AnyUnit(schema.dimension_units)) {
     JsonValue attributes = JsonValue::Object();

@@ -71,7 +71,7 @@ TEST(Schema, TwoSchemasAreMerged) {
       "chunk_layout": {"read_chunk": {"shape": [3, 0]}}, "codec": {"driver": "zarr3", "codecs":
       [{"name": "gzip", "configuration": {"level": 2}}]}})")));
   EXPECT_EQ(Text(*schema.fill_value), "5.0");
-  EXPECT_EQ(Text(Zarr3CodecsJson(*schema.codec->chain, Zarr3CodecForm::kSchema)),
+  EXPECT_EQ(Text(CodecsJson(*schema.codec->codecs)),
             R"([{"name":"gzip","configuration":{"level":2}}])");
   EXPECT_EQ(Text(ChunkLayoutJson(schema.chunk_layout)),
             R"({"read_chunk":{"shape":[3,null],"shape_soft_constraint":[null,8]}})");

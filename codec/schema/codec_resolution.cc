@@ -1,0 +1,196 @@
+#include "codec/schema/codec_resolution.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "codec/chain/transpose.h"
+#include "codec/json/number.h"
+#include "codec/schema/json_reading.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kUnknownItemSize = 0;
+
+// The option of a codec; null: it is absent.
+const JsonValue* OptionOf(const CodecSpec& codec, std::string_view key) {
+  const JsonValue* const options = codec.configuration();
+  return options != nullptr ? options->Find(key) : nullptr;
+}
+
+std::vector<std::size_t> OrderOf(const CodecSpec& transpose, std::size_t rank) {
+  return OrderOf(*OptionOf(transpose, "order"), rank);
+}
+
+// The chunk_shape of a sharding_indexed; nothing where it is absent.
+std::optional<std::vector<std::int64_t>> InnerShapeOf(const CodecSpec& sharding) {
+  const JsonValue* const extents = OptionOf(sharding, "chunk_shape");
+  if (extents == nullptr) return std::nullopt;
+  std::vector<std::int64_t> shape;
+  for (const JsonValue& item : extents->items()) shape.push_back(std::stoll(item.text()));
+  return shape;
+}
+
+// Adds a transpose to what has been resolved, and moves to its side of the encoding.
+Status Apply(const std::vector<std::size_t>& order, ChunkParameters& chunk, ChainSpec& resolved) {
+  const std::size_t rank = chunk.chunk_shape.size();
+  if (order.size() != rank) {
+    return CodecsFail("a transpose of ", order.size(), " dimensions for chunks of ", rank);
+  }
+  chunk.chunk_shape = Transposed(chunk.chunk_shape, order);
+  chunk.read_chunk_shape = Transposed(chunk.read_chunk_shape, order);
+  if (chunk.inner_order) chunk.inner_order = Transposed(InverseOrder(order), *chunk.inner_order);
+  JsonValue options = JsonValue::Object({{"order", IntegerArray({order.begin(), order.end()})}});
+  resolved.push_back(CodecOfSchema("transpose", std::move(options)));
+  return {};
+}
+
+// Sets the options of Blosc that depend on what it encodes.
+Status SetShuffle(CodecSpec& blosc, std::uint64_t item_size) {
+  JsonValue& options = OptionsOf(blosc);
+  const JsonValue* const typesize = options.Find("typesize");
+  const std::uint64_t size = typesize != nullptr ? std::stoull(typesize->text()) : item_size;
+  std::string shuffle = TextOf(options, "shuffle");
+  if (shuffle.empty()) {
+    shuffle = size == kUnknownItemSize ? "noshuffle" : size == 1 ? "bitshuffle" : "shuffle";
+  }
+  options.Set("shuffle", JsonValue::String(shuffle));
+  if (shuffle == "noshuffle") {
+    options.Erase("typesize");
+  } else if (size == kUnknownItemSize) {
+    return CodecsFail("blosc after another compressor needs a typesize");
+  } else {
+    options.Set("typesize", JsonValue::Number(size));
+  }
+  return {};
+}
+
+// A codec but transpose and sharding_indexed.
+Result<CodecSpec> Resolve(CodecSpec codec, std::uint64_t item_size) {
+  if (codec.name == "blosc") UNSHARD_RETURN_IF_ERROR(SetShuffle(codec, item_size));
+  if (codec.name == "bytes" && item_size == 1) return CodecOfSchema("bytes", JsonValue::Object());
+  if (codec.name == "bytes" && OptionOf(codec, "endian") == nullptr) {
+    OptionsOf(codec).Set("endian", JsonValue::String("little"));
+  }
+  SetDefaults(codec);
+  return codec;
+}
+
+// The index has a number of entries for each dimension, and two numbers an entry.
+Result<ChainSpec> ResolveIndexCodecs(const CodecSpec& sharding, std::vector<std::int64_t> entries) {
+  constexpr std::uint64_t kIndexItemSize = 8;
+  const ChainSpec usual = {CodecOfSchema("bytes", JsonValue::Object()),
+                           CodecOfSchema("crc32c", JsonValue::Object())};
+  const ChainSpec codecs = ChainWithin(sharding, "index_codecs").value_or(usual);
+  if (FindSharding(codecs)) return CodecsFail("index_codecs cannot contain sharding_indexed");
+  const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
+  if (std::any_of(of_bytes.begin(), of_bytes.end(),
+                  [](const CodecSpec& codec) { return codec.name != "crc32c"; })) {
+    return CodecsFail("index_codecs must have a fixed size: crc32c and no compressor");
+  }
+  entries.push_back(2);
+  return ResolveCodecs(codecs, {kIndexItemSize, entries, entries, std::nullopt});
+}
+
+// The number of inner chunks of a shard along each dimension.
+Result<std::vector<std::int64_t>> EntriesOf(const std::vector<std::int64_t>& shard,
+                                            const std::vector<std::int64_t>& inner) {
+  constexpr std::int64_t kMaxShardEntries = std::int64_t{1} << 30;
+  if (inner.size() != shard.size()) {
+    return CodecsFail("sharding_indexed with a chunk_shape of ", inner.size(),
+                      " dimensions for chunks of ", shard.size());
+  }
+  std::vector<std::int64_t> entries;
+  std::int64_t total = 1;
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    if (shard[i] % inner[i] != 0) {
+      return CodecsFail("sharding_indexed: inner chunks of ", inner[i],
+                        " do not divide the extent ", shard[i], " of dimension ", i);
+    }
+    entries.push_back(shard[i] / inner[i]);
+    if (entries.back() > kMaxShardEntries / total) {
+      return CodecsFail("a shard with more than 2^30 inner chunks: choose smaller shards");
+    }
+    total *= entries.back();
+  }
+  return entries;
+}
+
+Result<CodecSpec> ResolveSharding(const CodecSpec& sharding, ChunkParameters chunk) {
+  const auto inner = InnerShapeOf(sharding).value_or(chunk.read_chunk_shape);
+  UNSHARD_ASSIGN_OR_RETURN(auto entries, EntriesOf(chunk.chunk_shape, inner));
+  chunk.chunk_shape = inner;
+  UNSHARD_ASSIGN_OR_RETURN(
+      const ChainSpec codecs,
+      ResolveCodecs(ChainWithin(sharding, "codecs").value_or(ChainSpec()), chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec index, ResolveIndexCodecs(sharding, std::move(entries)));
+  JsonValue options = JsonValue::Object({{"chunk_shape", IntegerArray(inner)}});
+  const JsonValue* const location = OptionOf(sharding, "index_location");
+  if (location != nullptr && location->text() != "end") options.Set("index_location", *location);
+  options.Set("codecs", CodecsJson(codecs));
+  options.Set("index_codecs", CodecsJson(index));
+  return CodecOfSchema("sharding_indexed", std::move(options));
+}
+
+}  // namespace
+
+Result<ChainSpec> ResolveCodecs(const ChainSpec& codecs, const ChunkParameters& parameters) {
+  ChunkParameters chunk = parameters;
+  ChainSpec resolved;
+  for (const CodecSpec& transpose : OfKind(codecs, CodecKind::kArrayToArray)) {
+    UNSHARD_RETURN_IF_ERROR(Apply(OrderOf(transpose, chunk.chunk_shape.size()), chunk, resolved));
+  }
+  ChainSpec rest = OfKind(codecs, CodecKind::kArrayToBytes);
+  if (rest.empty()) rest.push_back(CodecOfSchema("bytes", JsonValue::Object()));
+  const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
+  if (FindSharding(rest)) {
+    if (!of_bytes.empty()) {
+      return CodecsFail(of_bytes.front().name,
+                        " after sharding_indexed would encode whole shards: put it into the "
+                        "codecs of sharding_indexed");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec sharding, ResolveSharding(rest.front(), chunk));
+    resolved.push_back(std::move(sharding));
+    return resolved;
+  }
+  if (chunk.inner_order && !IsIdentity(*chunk.inner_order)) {
+    const std::vector<std::size_t> order = *chunk.inner_order;
+    UNSHARD_RETURN_IF_ERROR(Apply(order, chunk, resolved));
+  }
+  rest.insert(rest.end(), of_bytes.begin(), of_bytes.end());
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(
+        CodecSpec codec, Resolve(std::move(rest[i]), i <= 1 ? chunk.item_size : kUnknownItemSize));
+    resolved.push_back(std::move(codec));
+  }
+  return resolved;
+}
+
+std::optional<StoredLayout> LayoutOfCodecs(const ChainSpec& codecs,
+                                           const std::vector<std::int64_t>& chunk_shape) {
+  std::vector<std::int64_t> shape = chunk_shape;
+  std::vector<std::vector<std::size_t>> orders;
+  for (const CodecSpec& transpose : OfKind(codecs, CodecKind::kArrayToArray)) {
+    orders.push_back(OrderOf(transpose, shape.size()));
+    if (orders.back().size() != shape.size()) return std::nullopt;
+    shape = Transposed(shape, orders.back());
+  }
+  const ChainSpec to_bytes = OfKind(codecs, CodecKind::kArrayToBytes);
+  if (to_bytes.empty()) return std::nullopt;
+  std::optional<StoredLayout> layout = StoredLayout{IdentityOrder(shape.size()), shape};
+  if (FindSharding(to_bytes)) {
+    const auto inner = InnerShapeOf(to_bytes.front());
+    const auto chain = ChainWithin(to_bytes.front(), "codecs");
+    if (!inner || inner->size() != shape.size() || !chain) return std::nullopt;
+    layout = LayoutOfCodecs(*chain, *inner);
+    if (!layout) return std::nullopt;
+  }
+  for (auto order = orders.rbegin(); order != orders.rend(); ++order) {
+    layout->inner_order = Transposed(*order, layout->inner_order);
+    layout->read_chunk_shape = Transposed(layout->read_chunk_shape, InverseOrder(*order));
+  }
+  return layout;
+}
+
+}  // namespace unshard
