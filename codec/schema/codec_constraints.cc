@@ -138,8 +138,8 @@ Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option
   return CodecsJson(chain);
 }
 
-// The options of a codec in schemas of a dialect, and last the boolean that tells codecs of one name
-// apart.
+// The options of a codec in schemas of a dialect, and last the boolean that tells codecs of one
+// name apart.
 std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& codec,
                                    std::string_view name) {
   std::vector<CodecOption> options;
