@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -104,6 +105,21 @@ class ArrayToBytesCodec : public Codec {
   [[nodiscard]] virtual Result<Voxels> DecodeInPlace(ByteVector encoded, ShapeSpan shape) const {
     return Decode(encoded, shape);
   }
+
+  // What the start of an encoded chunk of `shape`, of `size` bytes in all, tells without decoding
+  // it: its headers. `start`: the first NeededBytes(size) of them. Fails with kInvalidArgument.
+  [[nodiscard]] virtual std::uint64_t NeededBytes(std::uint64_t size) const {
+    (void)size;
+    return 0;
+  }
+  [[nodiscard]] virtual Status CheckStart(ByteSpan start, std::uint64_t size,
+                                          ShapeSpan shape) const {
+    (void)start, (void)size, (void)shape;
+    return {};
+  }
+  // What messages call its chunks.
+  [[nodiscard]] virtual std::string_view subject() const { return "chunk"; }
+
   // Writes down how it encodes items, after what the codecs before it do.
   virtual void Describe(ChunkEncoding& encoding) const = 0;
 };

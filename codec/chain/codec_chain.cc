@@ -7,6 +7,7 @@
 
 #include "codec/chain/transpose.h"
 #include "codec/core/byte_range.h"
+#include "codec/grid/chunk_check.h"
 #include "codec/json/meaning.h"
 #include "codec/json/writer.h"
 
@@ -155,13 +156,6 @@ Result<ChunkCodecPtr> CodecChain::Bind(const ChainSpec& codecs, const std::strin
   return std::move(binder).Finish(path);
 }
 
-ChunkCodecPtr CodecChain::Of(const DataType& type, ArrayToBytesCodecPtr codec) {
-  std::shared_ptr<CodecChain> chain(new CodecChain({type}));
-  codec->Describe(chain->encoding_);
-  chain->to_bytes_ = std::move(codec);
-  return chain;
-}
-
 const ArrayRepresentation& CodecChain::encoded() const {
   return array_codecs_.empty() ? decoded_ : array_codecs_.back()->encoded();
 }
@@ -258,6 +252,22 @@ Result<ByteVector> CodecChain::Encode(Voxels voxels) const {
   }
   if (needs_proof) UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, shapes.front()));
   return bytes;
+}
+
+std::optional<std::uint64_t> CodecChain::FixedSize(ShapeSpan shape) const {
+  return to_bytes_->has_fixed_size() ? EncodedSize(shape) : std::nullopt;
+}
+
+std::uint64_t CodecChain::NeededBytes(std::uint64_t size, ShapeSpan /*shape*/) const {
+  return bytes_codecs_.empty() ? to_bytes_->NeededBytes(size) : 0;
+}
+
+Status CodecChain::Check(ByteSpan start, std::uint64_t size, ShapeSpan shape) const {
+  const auto fixed = FixedSize(shape);
+  if (fixed && size != *fixed) return RefuseChunkSize(to_bytes_->subject(), *fixed, size);
+  if (!bytes_codecs_.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(shape));
+  return to_bytes_->CheckStart(start, size, shapes.back());
 }
 
 // That the first `count` array codecs give, or take, voxels of the type and the shape that they

@@ -55,8 +55,6 @@ class CodecChain {
   static Result<std::shared_ptr<const CodecChain>> Bind(const ChainSpec& codecs,
                                                         const std::string& path,
                                                         const ArrayRepresentation& decoded);
-  // A chain of this codec alone.
-  static std::shared_ptr<const CodecChain> Of(const DataType& type, ArrayToBytesCodecPtr codec);
 
   [[nodiscard]] const DataType& type() const { return decoded_.type; }
   [[nodiscard]] const ChunkEncoding& encoding() const { return encoding_; }
@@ -82,6 +80,11 @@ class CodecChain {
   // kInvalidArgument where type or shape are not those of a chunk of the array, and with
   // kResourceExhausted where the format cannot take so many bytes.
   [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const;
+
+  // What is known of stored chunks of `shape` without decoding their voxels, as ChunkCheck has it.
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(ShapeSpan shape) const;
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size, ShapeSpan shape) const;
+  [[nodiscard]] Status Check(ByteSpan start, std::uint64_t size, ShapeSpan shape) const;
 
  private:
   friend class ChainBinder;

@@ -98,7 +98,7 @@ const CodecDefinition::Name* CodecDefinition::NameIn(ArrayDialect dialect) const
 std::string CodecDefinition::name() const {
   for (const auto& [dialect, before] :
        {std::pair(ArrayDialect::kZarr3, ""), std::pair(ArrayDialect::kZarr2, "numcodecs."),
-        std::pair(ArrayDialect::kN5, "n5.")}) {
+        std::pair(ArrayDialect::kN5, "n5."), std::pair(ArrayDialect::kPrecomputed, "")}) {
     if (const Name* const found = NameIn(dialect)) return before + std::string(found->name);
   }
   return "";

@@ -78,7 +78,8 @@ struct CodecDefinition {
   }
   // The first name in a dialect; null: it has none.
   [[nodiscard]] const Name* NameIn(ArrayDialect dialect) const;
-  // "zstd", "numcodecs.lz4", "n5.lz4": the name in Zarr v3, or after the dialect that has it.
+  // "zstd", "numcodecs.lz4", "n5.lz4", "jpeg": the name in Zarr v3, or after the dialect that has
+  // it, or the encoding of precomputed volumes.
   [[nodiscard]] std::string name() const;
 };
 

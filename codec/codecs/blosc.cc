@@ -39,8 +39,7 @@ Result<ByteVector> DecodeBlosc(ByteSpan stored, std::uint64_t max_bytes) {
   std::size_t plain_size = 0;
   if (stored.size() < BLOSC_MIN_HEADER_LENGTH ||
       blosc_cbuffer_validate(stored.data(), stored.size(), &plain_size) != 0) {
-    return Damaged("blosc", "expected the header of a Blosc buffer of " +
-                                std::to_string(stored.size()) + " bytes");
+    return Damaged("blosc", "expected the header of a Blosc buffer of ", stored.size(), " bytes");
   }
   if (plain_size > max_bytes) return DecodesToMore("blosc", max_bytes);
   ByteVector plain(plain_size);
@@ -48,8 +47,8 @@ Result<ByteVector> DecodeBlosc(ByteSpan stored, std::uint64_t max_bytes) {
   const int decoded =
       blosc_decompress_ctx(stored.data(), plain.data(), plain.size(), /*numinternalthreads=*/1);
   if (decoded < 0 || static_cast<std::size_t>(decoded) != plain_size) {
-    return Damaged("blosc", "the buffer does not decode to the " + std::to_string(plain_size) +
-                                " bytes that it announces");
+    return Damaged("blosc", "the buffer does not decode to the ", plain_size,
+                   " bytes that it announces");
   }
   return plain;
 }

@@ -1,5 +1,7 @@
-// `bytes` of Zarr v3, and what other dialects do without naming it: items one after the other.
+// `bytes` of Zarr v3, `raw` of precomputed volumes, and what other dialects do without naming it:
+// items one after the other.
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "codec/chain/codec_chain.h"
@@ -12,13 +14,15 @@ namespace {
 
 class ItemBytes final : public ArrayToBytesCodec {
  public:
-  ItemBytes(const DataType& type, bool swaps) : type_(type), swaps_(swaps) {}
+  ItemBytes(const DataType& type, bool swaps, std::string_view subject)
+      : type_(type), swaps_(swaps), subject_(subject) {}
 
   [[nodiscard]] std::optional<std::uint64_t> EncodedSize(ShapeSpan shape) const override {
     const auto size = VoxelBytes(type_, shape);
     return size ? std::optional(*size) : std::nullopt;
   }
   [[nodiscard]] std::uint32_t item_size() const override { return type_.size; }
+  [[nodiscard]] std::string_view subject() const override { return subject_; }
 
   [[nodiscard]] Result<ByteVector> Encode(Voxels decoded) const override {
     ByteVector bytes = std::move(decoded).TakeBytes();
@@ -37,6 +41,7 @@ class ItemBytes final : public ArrayToBytesCodec {
  private:
   const DataType type_;
   const bool swaps_;
+  const std::string_view subject_;
 };
 
 // Items that the codecs before it give big-endian, as filters of numcodecs may, are stored so
@@ -44,18 +49,20 @@ class ItemBytes final : public ArrayToBytesCodec {
 Result<ArrayToBytesCodecPtr> BindBytes(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const bool big_endian, IsBigEndian(spec));
   const bool swaps = big_endian != decoded.big_endian && decoded.type.ordered_size() > 1;
-  return std::make_shared<ItemBytes>(decoded.type, swaps);
+  return std::make_shared<ItemBytes>(
+      decoded.type, swaps, spec.dialect == ArrayDialect::kPrecomputed ? "raw chunk" : "chunk");
 }
 
 }  // namespace
 
 const CodecDefinition& BytesCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes", kInSchemas},
+                                                     {ArrayDialect::kPrecomputed, "raw"}};
   static constexpr std::string_view kOrders[] = {"little", "big"};
   static constexpr CodecOption::Spelling kEndian[] = {
       {.dialect = ArrayDialect::kZarr3, .has_default = false}};
   static constexpr CodecOption kOptions[] = {
-      {.name = "endian", .spellings = kEndian, .words = kOrders}};
+      {.name = "endian", .spellings = kEndian, .words = kOrders, .only_in = ArrayDialect::kZarr3}};
   static constexpr CodecDefinition kDefinition{kNames, &BindBytes, kOptions};
   return kDefinition;
 }

@@ -54,10 +54,6 @@ BytesCodecPtr MakeCompressor(const CodecSpec& spec, std::uint32_t item_size, con
                                       tl::unexpected<Error>(missing));
 }
 
-tl::unexpected<Error> Damaged(const char* format, const std::string& expected) {
-  return Fail(ErrorCode::kDataLoss, format, ": ", expected);
-}
-
 tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes) {
   return Fail(ErrorCode::kResourceExhausted, format, ": decodes to more than ", max_bytes,
               " bytes");

@@ -48,7 +48,10 @@ Result<BytesCodecPtr> BindCompressor(const CodecSpec& spec, std::uint32_t item_s
 }
 
 // kDataLoss, with the message "format: expected".
-tl::unexpected<Error> Damaged(const char* format, const std::string& expected);
+template <class... Parts>
+tl::unexpected<Error> Damaged(const char* format, const Parts&... expected) {
+  return Fail(ErrorCode::kDataLoss, format, ": ", expected...);
+}
 // kResourceExhausted: the output of a decoder exceeds `max_bytes`.
 tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes);
 // kResourceExhausted: the library has no memory.

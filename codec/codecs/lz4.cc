@@ -23,8 +23,8 @@ Result<ByteVector> DecodeLz4(ByteSpan stored, std::uint64_t max_bytes) {
   const std::uint32_t plain_size = LoadU32Le(stored.data());
   const std::size_t block_size = stored.size() - 4;
   if (plain_size > LZ4_MAX_INPUT_SIZE || plain_size > kLargestGrowth * block_size) {
-    return Damaged("lz4", "the block cannot decode to the " + std::to_string(plain_size) +
-                              " bytes that it announces");
+    return Damaged("lz4", "the block cannot decode to the ", plain_size,
+                   " bytes that it announces");
   }
   if (plain_size > max_bytes) return DecodesToMore("lz4", max_bytes);
   ByteVector plain(std::max<std::size_t>(plain_size, 1));
@@ -32,8 +32,8 @@ Result<ByteVector> DecodeLz4(ByteSpan stored, std::uint64_t max_bytes) {
       reinterpret_cast<const char*>(stored.data() + 4), reinterpret_cast<char*>(plain.data()),
       static_cast<int>(block_size), static_cast<int>(plain_size));
   if (decoded < 0 || static_cast<std::uint32_t>(decoded) != plain_size) {
-    return Damaged("lz4", "the block does not decode to the " + std::to_string(plain_size) +
-                              " bytes that it announces");
+    return Damaged("lz4", "the block does not decode to the ", plain_size,
+                   " bytes that it announces");
   }
   plain.resize(plain_size);
   return plain;

@@ -60,14 +60,13 @@ Result<BlockHeader> ParseHeader(ByteSpan stream) {
                            std::uint32_t{1} << (kSmallestLog + (token & 0x0f)), LoadU32Le(numbers),
                            LoadU32Le(numbers + 4), LoadU32Le(numbers + 8)};
   if (header.method != kStored && header.method != kCompressed) {
-    return Damaged(kName, "expected a block with the method 0x10 or 0x20, found 0x" +
-                              HexText(header.method, 2));
+    return Damaged(kName, "expected a block with the method 0x10 or 0x20, found 0x",
+                   HexText(header.method, 2));
   }
   const bool sizes_fit = header.method != kStored || header.stored_size == header.plain_size;
   if (!sizes_fit || header.plain_size > header.most) {
-    return Damaged(kName, "expected a block of at most " + std::to_string(header.most) +
-                              " plain bytes, found " + std::to_string(header.plain_size) +
-                              " plain bytes stored as " + std::to_string(header.stored_size));
+    return Damaged(kName, "expected a block of at most ", header.most, " plain bytes, found ",
+                   header.plain_size, " plain bytes stored as ", header.stored_size);
   }
   if (header.stored_size > stream.size() - kHeaderSize) {
     return Damaged(kName, "the stream is cut short");
@@ -88,12 +87,12 @@ Result<ByteVector> DecodeStream(ByteSpan stream, std::uint64_t max_bytes) {
     if (header.method == kStored) {
       std::copy(block.begin(), block.end(), part.begin());
     } else if (!DecodeBlock(block, part.data(), part.size())) {
-      return Damaged(kName, "a block does not decode to the " + std::to_string(header.plain_size) +
-                                " bytes that it announces");
+      return Damaged(kName, "a block does not decode to the ", header.plain_size,
+                     " bytes that it announces");
     }
     if (const std::uint32_t sum = ChecksumOf(part); sum != header.checksum) {
-      return Damaged(kName, "expected a block with the checksum " + HexText(sum, 8) + ", found " +
-                                HexText(header.checksum, 8));
+      return Damaged(kName, "expected a block with the checksum ", HexText(sum, 8), ", found ",
+                     HexText(header.checksum, 8));
     }
   }
   if (!stream.empty()) return Damaged(kName, "bytes follow the last block");
@@ -105,17 +104,16 @@ Result<ByteVector> DecodeAnyLz4(ByteSpan stored, std::uint64_t max_bytes) {
   constexpr std::uint64_t kLargestGrowth = 255;
   const std::uint64_t most = std::min<std::uint64_t>(max_bytes, kLargestGrowth * stored.size());
   if (most < max_bytes) {
-    return Damaged(kName, std::to_string(stored.size()) +
-                              " compressed bytes are too few for a block of " +
-                              std::to_string(max_bytes) + " bytes");
+    return Damaged(kName, stored.size(), " compressed bytes are too few for a block of ", max_bytes,
+                   " bytes");
   }
   ByteVector plain(std::max<std::uint64_t>(max_bytes, 1));
   plain.resize(max_bytes);
   const bool announces_size = stored.size() >= 4 && LoadU32Le(stored.data()) == max_bytes;
   if (announces_size && DecodeBlock(stored.subspan(4), plain.data(), plain.size())) return plain;
   if (DecodeBlock(stored, plain.data(), plain.size())) return plain;
-  return Damaged(kName, "expected lz4-java's stream, numcodecs' form or a bare block of " +
-                            std::to_string(max_bytes) + " plain bytes");
+  return Damaged(kName, "expected lz4-java's stream, numcodecs' form or a bare block of ",
+                 max_bytes, " plain bytes");
 }
 
 void AppendHeader(ByteVector& to, std::uint8_t token, std::size_t stored_size, ByteSpan plain) {

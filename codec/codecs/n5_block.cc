@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::uint64_t kMaxBlockExtent = 0xffffffff;
 
-std::uint64_t LoadU16Be(const std::uint8_t* at) {
-  return static_cast<std::uint64_t>(at[0]) << 8 | at[1];
-}
-
-std::uint64_t LoadU32Be(const std::uint8_t* at) { return LoadU16Be(at) << 16 | LoadU16Be(at + 2); }
-
 void AppendU16Be(ByteVector& to, std::size_t value) {
   to.push_back(static_cast<std::uint8_t>(value >> 8));
   to.push_back(static_cast<std::uint8_t>(value));
@@ -243,12 +237,12 @@ Result<ArrayToBytesCodecPtr> BindN5Default(const CodecSpec& spec,
 
 // --- N5
 
-constexpr const char* kBlockSize = "blockSize";  // of N5BlockCodec's spec, slowest axis first
+constexpr const char* kN5BlockSize = "blockSize";  // of N5BlockCodec's spec, slowest axis first
 
 Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
                                          const ArrayRepresentation& decoded) {
   if (spec.dialect != ArrayDialect::kN5) return BindN5Default(spec, decoded);
-  UNSHARD_ASSIGN_OR_RETURN(const auto sizes, spec.options().Find(kBlockSize));
+  UNSHARD_ASSIGN_OR_RETURN(const auto sizes, spec.options().Find(kN5BlockSize));
   UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes.front().UnsignedItems(0, ~std::uint64_t{0}));
   UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items,
                            CodecChain::Bind(spec.chain, spec.json_path, decoded));
@@ -296,7 +290,7 @@ Result<ChainSpec> N5ChainSpec(const JsonCursor& compression,
   for (const std::uint64_t extent : block_shape) {
     sizes.mutable_items().push_back(JsonValue::Number(extent));
   }
-  block.json.Set("configuration", JsonValue::Object({{kBlockSize, std::move(sizes)}}));
+  block.json.Set("configuration", JsonValue::Object({{kN5BlockSize, std::move(sizes)}}));
   block.dialect = ArrayDialect::kN5;
   block.chain.push_back(
       CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}})));

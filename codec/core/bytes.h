@@ -52,6 +52,14 @@ inline std::uint32_t LoadU32Le(const std::uint8_t* at) {
          static_cast<std::uint32_t>(at[2]) << 16 | static_cast<std::uint32_t>(at[3]) << 24;
 }
 
+inline std::uint32_t LoadU16Be(const std::uint8_t* at) {
+  return static_cast<std::uint32_t>(at[0]) << 8 | at[1];
+}
+
+inline std::uint32_t LoadU32Be(const std::uint8_t* at) {
+  return LoadU16Be(at) << 16 | LoadU16Be(at + 2);
+}
+
 inline std::uint64_t LoadU64Le(const std::uint8_t* at) {
   return static_cast<std::uint64_t>(LoadU32Le(at)) | static_cast<std::uint64_t>(LoadU32Le(at + 4))
                                                          << 32;

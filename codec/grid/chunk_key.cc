@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "codec/codecs/file_suffixes.h"
 #include "codec/core/text.h"
 
 namespace unshard {

@@ -2,6 +2,7 @@
 // as an unsharded dataset would have them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +12,11 @@
 #include "codec/grid/chunk_grid.h"
 
 namespace unshard {
+
+// The suffixes of compressed chunk files, in the order in which CloudVolume looks for them, after
+// the name without a suffix.
+inline constexpr std::array<std::string_view, 5> kCompressionSuffixes = {".gz", ".br", ".zstd",
+                                                                         ".xz", ".bz2"};
 
 // Which bytes of a chunk a file contains.
 enum class ChunkPart : std::uint8_t {

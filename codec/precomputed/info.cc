@@ -1,13 +1,13 @@
 #include "codec/precomputed/info.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "codec/chain/chain_check.h"
 #include "codec/core/byte_range.h"
 #include "codec/core/lower_case.h"
 #include "codec/json/cursor.h"
@@ -17,15 +17,12 @@
 #include "codec/precomputed/object_check.h"
 #include "codec/precomputed/scale.h"
 #include "codec/types/data_type.h"
-#include "codec/voxel/volume_check.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::uint64_t kMaxCoordinate = ~std::uint64_t{0} >> 1;
 constexpr std::uint64_t kMaxChannels = std::uint64_t{1} << 32;  // more than any volume has
-constexpr std::array kCodecMembers = {"encoding", "compressed_segmentation_block_size",
-                                      "jpeg_quality", "png_level"};
 
 // Resolves ".", ".." and empty components; a ".." that leaves the info's directory is kept.
 std::string NormaliseKey(std::string_view key) {
@@ -258,7 +255,7 @@ class InfoParser {
     array.type_name = TextOf(document_, "data_type");
     array.axis_names = {"channel", "z", "y", "x"};
     array.codec_json = JsonValue::Object();
-    for (const char* member : kCodecMembers) {
+    for (const std::string_view member : EncodingMembers()) {
       if (const JsonValue* value = scale.value().Find(member)) array.codec_json.Set(member, *value);
     }
     if (to.sharding) array.sharding = *scale.value().Find("sharding");
@@ -299,7 +296,11 @@ class InfoParser {
     directory.grid_shape = grid.grid_shape();
     directory.array = Describe(parsed.array);
     UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, directory));
-    directory.check = MakeVolumeCheck(DescribeChunks(scale, directory));
+    // Reading does not need the encoding: where it is not known, nothing is checked by it.
+    if (type_ && channels_) {
+      const auto codec = MakePrecomputedChunkCodec(scale, *type_, *channels_);
+      if (codec) directory.check = MakeChainCheck(*codec, parsed.array.chunk_shape, grid);
+    }
     directory.layout = LayoutOf(scale, *parsed.sharding);
     info_.sharded.push_back(std::move(directory));
     return {};
@@ -393,19 +394,6 @@ class InfoParser {
     UNSHARD_RETURN_IF_ERROR(channels_);
     directory.bytes_per_voxel = type_->size * *channels_;
     return CheckChunkBytes(scale, directory);
-  }
-
-  // Reading does not need these members: where one is missing or wrong, nothing is checked by it.
-  [[nodiscard]] VolumeChunks DescribeChunks(const JsonCursor& scale,
-                                            const ShardedDirectory& directory) const {
-    VolumeChunks chunks;
-    chunks.grid = directory.grid;
-    chunks.encoding = directory.array.encoding;
-    chunks.item_size = type_ ? type_->size : 0;
-    chunks.channels = channels_.value_or(0);
-    const auto block = ParseBlockSize(scale);
-    if (block && *block) chunks.block_size = **block;
-    return chunks;
   }
 
   // The size of every chunk has to fit the size of a file, 63 bits.

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "codec/array/array_metadata.h"
+#include "codec/grid/chunk_check.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/json/json.h"
 #include "codec/precomputed/shard.h"
-#include "codec/voxel/chunk_check.h"
 
 namespace unshard {
 

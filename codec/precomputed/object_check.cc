@@ -26,8 +26,7 @@ std::uint64_t Grow(std::uint64_t a, std::uint64_t count, std::uint64_t each) {
 }
 
 tl::unexpected<Error> RefuseShort(std::string_view what, std::uint64_t least, std::uint64_t found) {
-  return RefuseChunk(what, "expected at least " + std::to_string(least) + " bytes, found " +
-                               std::to_string(found));
+  return RefuseChunk(what, "expected at least ", least, " bytes, found ", found);
 }
 
 class ObjectCheck : public ChunkCheck {
@@ -45,7 +44,7 @@ class ObjectCheck : public ChunkCheck {
 class MeshManifestCheck final : public ObjectCheck {
  public:
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
-    return size <= kMostCheckedBytes ? size : 0;
+    return size <= kMaxCheckedBytes ? size : 0;
   }
 
  private:
@@ -117,7 +116,7 @@ class SingleAnnotationCheck final : public ObjectCheck {
  public:
   explicit SingleAnnotationCheck(const AnnotationForm& form) : form_(form) {}
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
-    return form_.fixed ? std::min(size, kMostCheckedBytes) : 0;
+    return form_.fixed ? std::min(size, kMaxCheckedBytes) : 0;
   }
 
  private:

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "codec/grid/chunk_check.h"
 #include "codec/json/json.h"
-#include "codec/voxel/chunk_check.h"
 
 namespace unshard {
 

@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/codecs/volume_encoding.h"
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
-#include "codec/voxel/volume_codec.h"
 
 namespace unshard {
 namespace {
 
-Result<std::optional<int>> ParseOptionalInteger(const JsonCursor& owner, const char* key,
-                                                int most) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto found, owner.OptionalMember(key));
-  if (found.empty()) return std::optional<int>();
-  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, found.front().Integer(0, most));
-  return std::optional<int>(static_cast<int>(value));
+constexpr const char* kEncoding = "encoding";
+
+// Those that a scale may have.
+std::vector<CodecOption> ScaleOptions(const CodecDefinition& codec) {
+  std::vector<CodecOption> options(codec.options.begin(), codec.options.end());
+  std::erase_if(options, [](const CodecOption& option) { return option.only_in.has_value(); });
+  return options;
 }
 
 // A list of channel, z, y and x as one of x, y and z.
@@ -30,32 +31,35 @@ JsonValue Xyz(const List& list, const Text& text) {
 
 }  // namespace
 
-Result<std::optional<std::array<std::uint64_t, 3>>> ParseBlockSize(const JsonCursor& scale) {
-  std::optional<std::array<std::uint64_t, 3>> block;
-  UNSHARD_ASSIGN_OR_RETURN(const auto found,
-                           scale.OptionalMember("compressed_segmentation_block_size"));
-  if (found.empty()) return block;
-  UNSHARD_ASSIGN_OR_RETURN(const auto extents,
-                           found.front().UnsignedItems(1, ~std::uint64_t{0} >> 1));
-  if (extents.size() != 3) return found.front().Expected("three numbers");
-  block = {extents[0], extents[1], extents[2]};
-  return block;
+std::vector<std::string_view> EncodingMembers() {
+  std::vector<std::string_view> members{kEncoding};
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    if (codec->NameIn(ArrayDialect::kPrecomputed) == nullptr) continue;
+    for (const CodecOption& option : ScaleOptions(*codec)) members.push_back(option.name);
+  }
+  return members;
 }
 
 Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const DataType& type,
                                                 std::uint64_t channels) {
-  VolumeEncoding volume;
-  volume.type = type;
-  volume.channels = channels;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor encoding, members.Member("encoding"));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string name, encoding.String());
-  volume.encoding = LowerCase(name);
-  UNSHARD_ASSIGN_OR_RETURN(volume.block_size, ParseBlockSize(members));
-  UNSHARD_ASSIGN_OR_RETURN(volume.jpeg_quality, ParseOptionalInteger(members, "jpeg_quality", 100));
-  UNSHARD_ASSIGN_OR_RETURN(volume.png_level, ParseOptionalInteger(members, "png_level", 9));
-  auto codec = MakeVolumeCodec(volume);
-  if (!codec) return Forward(std::move(codec).error(), encoding.path());
-  return codec;
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor encoding, members.Member(kEncoding));
+  UNSHARD_ASSIGN_OR_RETURN(std::string name, encoding.String());
+  name = LowerCase(name);
+  const CodecDefinition* const definition = FindCodec(ArrayDialect::kPrecomputed, name);
+  if (definition == nullptr) {
+    return Fail(ErrorCode::kNotSupported, encoding.path(), ": decoding chunks of encoding \"", name,
+                "\" is not supported");
+  }
+  JsonValue options = JsonValue::Object({{kNumChannels, JsonValue::Number(channels)}});
+  for (const CodecOption& option : ScaleOptions(*definition)) {
+    if (const JsonValue* value = members.value().Find(option.name))
+      options.Set(option.name, *value);
+  }
+  JsonValue json = ExtensionJson(name, std::move(options));
+  const CodecSpec spec{std::move(name), std::move(json), members.path(), ArrayDialect::kPrecomputed,
+                       definition};
+  constexpr std::size_t kRank = 4;
+  return CodecChain::Bind({spec}, encoding.path(), {type, kRank});
 }
 
 std::string ScaleKey(double x, double y, double z) {

@@ -2,10 +2,10 @@
 // "Precomputed". Pure functions; thread-safe.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "codec/array/array_metadata.h"
 #include "codec/json/cursor.h"
@@ -13,13 +13,13 @@
 
 namespace unshard {
 
-// The member compressed_segmentation_block_size, x y z; nothing: the scale has none. Fails with
-// kDataLoss.
-Result<std::optional<std::array<std::uint64_t, 3>>> ParseBlockSize(const JsonCursor& scale);
+// The members of a scale that say how its chunks are encoded: `encoding`, and the options of all
+// encodings.
+std::vector<std::string_view> EncodingMembers();
 
-// The codec of {encoding, compressed_segmentation_block_size, jpeg_quality, png_level}, members of
-// a scale, for `channels` channels of `type`. Fails with kDataLoss, naming the path and what was
-// expected, and with kNotSupported where the encoding is not known here.
+// The codec of these members, for `channels` channels of `type`; chunks have the axes channel, z,
+// y, x. Fails with kDataLoss, naming the path and what was expected, and with kNotSupported where
+// the encoding is not known here.
 Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const DataType& type,
                                                 std::uint64_t channels);
 

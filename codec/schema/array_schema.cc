@@ -8,6 +8,7 @@
 
 #include "codec/array/document.h"
 #include "codec/chain/transpose.h"
+#include "codec/codecs/volume_encoding.h"
 #include "codec/json/cursor.h"
 #include "codec/precomputed/scale.h"
 #include "codec/precomputed/shard.h"
@@ -255,7 +256,8 @@ Status DescribeScale(const ArrayMetadata& from, Description& array) {
     array.write_chunk = WriteChunkOf(*sharding, array.domain.shape(), array.read_chunk);
   }
   if (TextOf(from.codec_json, "encoding") == "compressed_segmentation") {
-    UNSHARD_ASSIGN_OR_RETURN(const auto block, ParseBlockSize(JsonCursor(from.codec_json, "")));
+    UNSHARD_ASSIGN_OR_RETURN(const auto block,
+                             ParseSegmentationBlock(JsonCursor(from.codec_json, "")));
     if (!block) return Forward(from.voxels.error(), "");
     array.codec_chunk = SignedShape(block->begin(), block->end());
     array.codec_chunk.push_back(1);

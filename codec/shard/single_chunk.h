@@ -14,7 +14,7 @@ namespace unshard {
 // empty object. Never null.
 std::shared_ptr<const ShardFormat> MakeSingleChunkFormat();
 
-// The same for objects that are compressed, with this suffix (codec/codecs/file_suffixes.h)
+// The same for objects that are compressed, with this suffix (codec/grid/chunk_names.h)
 // after the chunk's name: its codec is an outer codec. Never null.
 std::shared_ptr<const ShardFormat> MakeCompressedChunkFormat(std::string_view suffix);
 

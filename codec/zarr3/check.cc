@@ -74,8 +74,8 @@ class ZarrChunkCheck final : public ChunkCheck {
 
   // Decoding takes the whole chunk. A chunk that is too large is not decoded.
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
-    const bool decoded = !codecs_.empty() && size <= kMostCheckedBytes &&
-                         plain_size_.value_or(0) <= kMostCheckedBytes;
+    const bool decoded =
+        !codecs_.empty() && size <= kMaxCheckedBytes && plain_size_.value_or(0) <= kMaxCheckedBytes;
     return decoded ? size : 0;
   }
 
@@ -112,8 +112,8 @@ class ZarrChunkCheck final : public ChunkCheck {
 
   // The codec that is decoded last gives the values; what lies between two codecs may be larger.
   [[nodiscard]] std::uint64_t MostDecoded(BytesCodecs::const_reverse_iterator codec) const {
-    return std::next(codec) == codecs_.rend() ? plain_size_.value_or(kMostCheckedBytes)
-                                              : 2 * kMostCheckedBytes;
+    return std::next(codec) == codecs_.rend() ? plain_size_.value_or(kMaxCheckedBytes)
+                                              : 2 * kMaxCheckedBytes;
   }
 
   const std::optional<std::uint64_t> plain_size_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/chain/codec_spec.h"
-#include "codec/voxel/chunk_check.h"
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "codec/array/array_metadata.h"
+#include "codec/grid/chunk_check.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/json/json.h"
 #include "codec/shard/chunk_locator.h"
 #include "codec/shard/format.h"
-#include "codec/voxel/chunk_check.h"
 
 namespace unshard {
 

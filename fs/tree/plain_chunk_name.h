@@ -13,7 +13,7 @@
 namespace unshard {
 
 // "<chunk>" is the file of that name. Where the source has no such file but "<chunk>.gz" or its kin
-// (codec/codecs/file_suffixes.h), it is the decoded chunk, which is written and removed as
+// (codec/grid/chunk_names.h), it is the decoded chunk, which is written and removed as
 // that one stored file.
 class PlainChunkName final : public Name {
  public:

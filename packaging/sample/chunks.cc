@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "codec/voxel/compressed_segmentation.h"
+#include "codec/codecs/segmentation_format.h"
 #include "packaging/sample/image.h"
 #include "packaging/sample/labels.h"
 

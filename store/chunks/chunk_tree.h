@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/grid/chunk_check.h"
 #include "codec/grid/chunk_names.h"
-#include "codec/voxel/chunk_check.h"
 #include "store/chunks/chunk_store.h"
 #include "store/chunks/list_mode.h"
 

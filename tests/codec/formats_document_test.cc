@@ -14,7 +14,9 @@
 
 #include "codec/chain/codec_chain.h"
 #include "codec/codecs/gzip.h"
+#include "codec/codecs/image_form.h"
 #include "codec/codecs/n5_block.h"
+#include "codec/codecs/segmentation_format.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/grid/morton.h"
 #include "codec/json/parser.h"
@@ -24,11 +26,6 @@
 #include "codec/precomputed/murmurhash3.h"
 #include "codec/precomputed/shard.h"
 #include "codec/types/fill_value.h"
-#include "codec/voxel/compressed_segmentation.h"
-#include "codec/voxel/image_form.h"
-#include "codec/voxel/jpeg.h"
-#include "codec/voxel/png.h"
-#include "codec/voxel/volume_codec.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/document.h"
 #include "tests/support/codecs.h"
@@ -300,22 +297,19 @@ void CheckEncodedChunk(const Example& example) {
   const std::vector<Words> lines = Lines(example);
   const Numbers shape = After(lines[0], "shape");
   ASSERT_EQ(shape.size(), 3U);
-  VolumeEncoding volume;
-  volume.encoding = lines[0][0];
-  volume.type = FindDataType(DataTypeDialect::kPrecomputedVolume, lines[0][1]).value();
-  volume.channels = One(lines[0], "channels");
+  const DataType type = FindDataType(DataTypeDialect::kPrecomputedVolume, lines[0][1]).value();
+  const std::uint64_t channels = One(lines[0], "channels");
   ByteVector bytes;
   for (const std::uint64_t value : After(lines[1], "voxels")) {
-    for (std::uint32_t i = 0; i < volume.type.size; ++i) {
+    for (std::uint32_t i = 0; i < type.size; ++i) {
       bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
     }
   }
   const ByteVector chunk = Dump(lines);
-  const auto codec = MakeVolumeCodec(volume);
+  const auto codec = BindVolumeChain(R"("encoding": ")" + lines[0][0] + "\"", type, channels);
   ASSERT_TRUE(codec) << codec.error().message;
   if (!(*codec)->CanDecode()) return;  // not in this build
-  const auto voxels =
-      (*codec)->Decode(chunk, Numbers{volume.channels, shape[2], shape[1], shape[0]});
+  const auto voxels = (*codec)->Decode(chunk, Numbers{channels, shape[2], shape[1], shape[0]});
   ASSERT_TRUE(voxels) << voxels.error().message;
   EXPECT_TRUE(std::ranges::equal(voxels->bytes(), bytes));
   if (!(*codec)->CanEncode()) return;
@@ -513,6 +507,50 @@ TEST(FormatsDocument, MetadataAreShownAsItSays) {
     seen.insert(sharded.kind);
   }
   EXPECT_EQ(seen.size(), 2U);
+}
+
+// The words in backquotes of the lines of a page that begin with `start`.
+Words QuotedIn(const std::string& page, const std::string& start) {
+  std::ifstream file(SourceFolder() + "/codec/docs/" + page);
+  EXPECT_TRUE(file) << page;
+  Words words;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(start)) continue;
+    for (std::size_t at = line.find('`'); at != line.npos; at = line.find('`', at)) {
+      const std::size_t end = line.find('`', at + 1);
+      words.push_back(line.substr(at + 1, end - at - 1));
+      at = end + 1;
+    }
+  }
+  return words;
+}
+
+// All names of codecs in a dialect, and the options that distinguish codecs of one name.
+std::set<std::string> NamesIn(ArrayDialect dialect) {
+  std::set<std::string> names;
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : codec->names) {
+      if (each.dialect != dialect) continue;
+      names.emplace(each.name);
+      if (!each.when.empty()) names.emplace(each.when);
+    }
+  }
+  return names;
+}
+
+TEST(FormatsDocument, ItsTablesHaveTheNamesOfAllCodecs) {
+  const Words zarr = QuotedIn("zarr.md", "| Zarr v3 |");
+  const auto prefix = std::find(zarr.begin(), zarr.end(), "numcodecs.");
+  ASSERT_NE(prefix, zarr.end());
+  EXPECT_EQ(std::set<std::string>(zarr.begin(), prefix), NamesIn(ArrayDialect::kZarr3));
+  EXPECT_EQ(std::set<std::string>(prefix + 1, zarr.end()), NamesIn(ArrayDialect::kZarr2));
+  const Words n5 = QuotedIn("zarr.md", "| N5 |");
+  std::set<std::string> compressions = NamesIn(ArrayDialect::kN5);
+  compressions.insert("raw");
+  EXPECT_EQ(std::set<std::string>(n5.begin(), n5.end()), compressions);
+  for (const std::string& encoding : NamesIn(ArrayDialect::kPrecomputed)) {
+    EXPECT_FALSE(QuotedIn("precomputed.md", "| `" + encoding + "` |").empty()) << encoding;
+  }
 }
 
 }  // namespace

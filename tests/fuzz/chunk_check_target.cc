@@ -1,8 +1,8 @@
 // Arbitrary bytes as images and as compressed segmentation: a partial look never refuses what a
 // whole look accepts.
-#include "codec/voxel/compressed_segmentation_check.h"
-#include "codec/voxel/image_check.h"
+#include "codec/codecs/segmentation_format.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -26,11 +26,13 @@ void LookTwice(ByteSpan input, const Look& look) {
 }  // namespace
 
 void FuzzChunkCheck(ByteSpan input) {
-  for (const ImageForm& form : {ImageForm{}, ImageForm{256, 1, 1}, ImageForm{256, 3, 1}}) {
-    LookTwice(input,
-              [&](ByteSpan start, std::uint64_t size) { return CheckJpeg(start, size, form); });
-    LookTwice(input,
-              [&](ByteSpan start, std::uint64_t size) { return CheckPng(start, size, form); });
+  for (const char* encoding : {R"("encoding": "jpeg")", R"("encoding": "png")"}) {
+    for (const std::uint64_t channels : {1u, 3u}) {
+      const auto codec = BindVolumeChain(encoding, kUint8, channels).value();
+      LookTwice(input, [&](ByteSpan start, std::uint64_t size) {
+        return codec->Check(start, size, Shape{channels, 4, 8, 8});
+      });
+    }
   }
   const std::uint64_t largest = ~std::uint64_t{0};
   for (const SegmentationForm& form :

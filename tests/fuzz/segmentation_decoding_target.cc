@@ -1,6 +1,6 @@
 // Arbitrary bytes as compressed_segmentation of 8 x 8 x 4 labels: all of them, or damage; and what
 // was decoded is encoded without loss.
-#include "codec/voxel/compressed_segmentation.h"
+#include "codec/codecs/segmentation_format.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

@@ -21,8 +21,8 @@ import reading
 
 # Each may include itself and those before it. Sources of fs/ itself are between its folders.
 FOLDERS = [
-    "codec/core", "codec/json", "codec/types", "codec/chain", "codec/codecs",
-    "codec/grid", "codec/voxel", "codec/array", "codec/shard", "codec/precomputed", "codec/zarr2", "codec/n5", "codec/zarr3",
+    "codec/core", "codec/json", "codec/grid", "codec/types", "codec/chain", "codec/codecs",
+    "codec/array", "codec/shard", "codec/precomputed", "codec/zarr2", "codec/n5", "codec/zarr3",
     "codec/pyramid", "codec/schema", "codec/volume_file",
     "store/object", "store/http", "store/remote", "store/s3", "store/gcs", "store/local",
     "store/cache",

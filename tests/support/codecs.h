@@ -7,6 +7,8 @@
 
 #include "codec/chain/codec_chain.h"
 #include "codec/codecs/n5_block.h"
+#include "codec/json/parser.h"
+#include "codec/precomputed/scale.h"
 
 namespace unshard {
 
@@ -22,6 +24,13 @@ inline Result<ChunkCodecPtr> BindN5Chain(const JsonCursor& compression, const Da
                                          const std::vector<std::uint64_t>& block_shape) {
   UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, N5ChainSpec(compression, block_shape));
   return CodecChain::Bind(chain, compression.path(), {type, block_shape.size()});
+}
+
+// The chain of a scale with these members, JSON without the braces.
+inline Result<ChunkCodecPtr> BindVolumeChain(const std::string& members, const DataType& type,
+                                             std::uint64_t channels) {
+  const JsonValue scale = ParseJson("{" + members + "}").value();
+  return MakePrecomputedChunkCodec(JsonCursor(scale, ""), type, channels);
 }
 
 // The bytes-to-bytes codec that Zarr v3 calls `name`, at this path of a document; null: no such

@@ -8,7 +8,6 @@
 
 #include "codec/chain/transpose.h"
 #include "codec/json/parser.h"
-#include "codec/voxel/volume_codec.h"
 #include "tests/support/codecs.h"
 
 namespace unshard {
@@ -150,11 +149,9 @@ TEST(ChunkEncoding, LevelsDoNotMatterToAFormatButOrdersDo) {
   EXPECT_FALSE(SameFormat(a, b));
 }
 
-TEST(VolumeCodec, AnUnknownEncodingIsNamed) {
-  VolumeEncoding volume;
-  volume.encoding = "fpzip";
-  EXPECT_EQ(MakeVolumeCodec(volume).error().message,
-            "decoding chunks of encoding \"fpzip\" is not supported");
+TEST(VolumeEncoding, AnUnknownOneIsNamed) {
+  EXPECT_EQ(BindVolumeChain(R"("encoding": "fpzip")", kUint8, 1).error().message,
+            "encoding: decoding chunks of encoding \"fpzip\" is not supported");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "codec/voxel/compressed_segmentation.h"
+#include "codec/codecs/segmentation_format.h"
 
 #include <algorithm>
 #include <array>
@@ -6,17 +6,146 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "codec/core/byte_range.h"
-#include "codec/voxel/volume_functions.h"
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 namespace {
 
 using Extent = std::array<std::uint64_t, 3>;
+
+// --- The layout
+
+constexpr std::string_view kSegmentationFormat = "compressed_segmentation chunk";
+constexpr std::uint64_t kSegmentationHeaderWords = 2;  // of a block
+// Offsets of tables have 24 bits, and readers use no more of the other ones.
+constexpr std::uint64_t kMaxSegmentationOffset = (std::uint64_t{1} << 24) - 1;
+
+// The number of blocks along x, y and z. Requires: block extents of at least 1.
+Extent SegmentationGrid(const SegmentationForm& form) {
+  Extent grid;
+  for (std::size_t d = 0; d < 3; ++d) {
+    grid[d] = form.shape[d] / form.block_shape[d] + (form.shape[d] % form.block_shape[d] != 0);
+  }
+  return grid;
+}
+
+// One block. Offsets count words from the start of the chunk.
+struct SegmentationBlock {
+  unsigned bits = 0;         // of an index: 0, 1, 2, 4, 8, 16 or 32; 0: all labels are the first
+  std::uint64_t table = 0;   // at least one label lies within the chunk
+  std::uint64_t values = 0;  // where bits is not 0: all indexes of voxels lie within the chunk
+};
+
+// The rules of one chunk of `size` bytes. All failures are kInvalidArgument. Immutable;
+// thread-safe; pure.
+class SegmentationLayout {
+ public:
+  // Fails unless the chunk is of whole words and has room for its channels.
+  static Result<SegmentationLayout> Make(std::uint64_t size, const SegmentationForm& form);
+
+  [[nodiscard]] const SegmentationForm& form() const { return form_; }
+  [[nodiscard]] std::uint64_t words() const { return words_; }
+  [[nodiscard]] const Extent& grid() const { return grid_; }
+
+  // Fails unless the block headers of a channel, whose data begin at `base`, lie within the chunk.
+  [[nodiscard]] Status CheckChannel(std::uint64_t channel, std::uint64_t base) const;
+  // The block at `position` in the grid, from the two words of its header. Fails unless what they
+  // refer to lies within the chunk. Requires: CheckChannel succeeded.
+  [[nodiscard]] Result<SegmentationBlock> ReadBlock(std::uint64_t base, std::uint32_t word0,
+                                                    std::uint32_t word1,
+                                                    const Extent& position) const;
+
+ private:
+  SegmentationLayout(std::uint64_t words, const SegmentationForm& form)
+      : words_(words), form_(form) {}
+  [[nodiscard]] tl::unexpected<Error> Refuse(const std::string& what, std::uint64_t at) const;
+  [[nodiscard]] std::optional<std::uint64_t> PackedWords(const Extent& position,
+                                                         unsigned bits) const;
+
+  std::uint64_t words_;
+  SegmentationForm form_;
+  Extent grid_{};
+  std::uint64_t header_words_ = 0;  // of all blocks of a channel
+};
+
+Result<SegmentationLayout> SegmentationLayout::Make(std::uint64_t size,
+                                                    const SegmentationForm& form) {
+  if (size % 4 != 0) {
+    return RefuseChunk(kSegmentationFormat, "expected words of 4 bytes, found ", size, " bytes");
+  }
+  SegmentationLayout layout(size / 4, form);
+  layout.grid_ = SegmentationGrid(form);
+  const auto blocks = CheckedProduct(layout.grid_);
+  const auto headers = blocks ? CheckedMultiply(*blocks, kSegmentationHeaderWords) : std::nullopt;
+  if (!headers || form.channels > layout.words_) {
+    return layout.Refuse("offsets of all channels", layout.words_);
+  }
+  layout.header_words_ = *headers;
+  return layout;
+}
+
+Status SegmentationLayout::CheckChannel(std::uint64_t channel, std::uint64_t base) const {
+  const std::string number = std::to_string(channel);
+  if (base < form_.channels) {
+    return RefuseChunk(kSegmentationFormat, "expected the data of channel ", number,
+                       " after the offsets of all channels, found it at word ", base);
+  }
+  if (!MakeByteRange(base, header_words_, words_)) {
+    return Refuse("block headers of channel " + number, base);
+  }
+  return {};
+}
+
+Result<SegmentationBlock> SegmentationLayout::ReadBlock(std::uint64_t base, std::uint32_t word0,
+                                                        std::uint32_t word1,
+                                                        const Extent& position) const {
+  const SegmentationBlock block = {word0 >> 24, base + (word0 & kMaxSegmentationOffset),
+                                   base + word1};
+  if (block.bits > 32 || (block.bits != 0 && !std::has_single_bit(block.bits))) {
+    return RefuseChunk(kSegmentationFormat, "expected 0, 1, 2, 4, 8, 16 or 32 bits a voxel, found ",
+                       block.bits);
+  }
+  if (!MakeByteRange(block.table, form_.label_words, words_)) {
+    return Refuse("a table of labels", block.table);
+  }
+  const auto packed = PackedWords(position, block.bits);
+  if (block.bits != 0 && (!packed || !MakeByteRange(block.values, *packed, words_))) {
+    return Refuse("packed voxels", block.values);
+  }
+  return block;
+}
+
+tl::unexpected<Error> SegmentationLayout::Refuse(const std::string& what, std::uint64_t at) const {
+  return RefuseChunk(kSegmentationFormat, "expected ", what, " within its ", words_,
+                     " words, found them at word ", at);
+}
+
+// The words up to the last voxel of the block that lies in the chunk; readers need only these.
+std::optional<std::uint64_t> SegmentationLayout::PackedWords(const Extent& position,
+                                                             unsigned bits) const {
+  Extent last{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::uint64_t begin = position[d] * form_.block_shape[d];
+    last[d] = std::min(form_.block_shape[d], form_.shape[d] - begin) - 1;
+  }
+  const auto plane = CheckedMultiply(form_.block_shape[1], last[2]);
+  const auto rows = plane ? CheckedAdd(*plane, last[1]) : std::nullopt;
+  const auto before = rows ? CheckedMultiply(*rows, form_.block_shape[0]) : std::nullopt;
+  const auto index = before ? CheckedAdd(*before, last[0]) : std::nullopt;
+  const auto end = index ? CheckedAdd(*index, 1) : std::nullopt;
+  const auto packed_bits = end ? CheckedMultiply(*end, bits) : std::nullopt;
+  if (!packed_bits) return std::nullopt;
+  return *packed_bits / 32 + (*packed_bits % 32 != 0);
+}
+
+// --- Labels
 
 // Labels are copied unchanged where the processor is little-endian, as the format is.
 template <class Label>
@@ -354,6 +483,52 @@ Status Decode(ByteSpan encoded, const SegmentationForm& form, ByteVector& labels
   return {};
 }
 
+class SegmentationChecker {
+ public:
+  SegmentationChecker(ByteSpan start, const SegmentationLayout& layout)
+      : start_(start), layout_(layout), budget_(layout.words()) {}
+
+  Status Check() {
+    const std::uint64_t channels = layout_.form().channels;
+    for (std::uint64_t channel = 0; channel < channels && IsSeen(channel, 1); ++channel) {
+      const std::uint64_t base = Word(channel);
+      UNSHARD_RETURN_IF_ERROR(layout_.CheckChannel(channel, base));
+      UNSHARD_RETURN_IF_ERROR(CheckBlocks(base));
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t Word(std::uint64_t at) const {
+    return LoadU32Le(start_.data() + 4 * at);
+  }
+  // Requires: the words lie within the chunk.
+  [[nodiscard]] bool IsSeen(std::uint64_t at, std::uint64_t count) const {
+    return 4 * (at + count) <= start_.size();
+  }
+
+  Status CheckBlocks(std::uint64_t base) {
+    const auto& grid = layout_.grid();
+    std::uint64_t at = base;
+    for (std::uint64_t z = 0; z < grid[2]; ++z) {
+      for (std::uint64_t y = 0; y < grid[1]; ++y) {
+        for (std::uint64_t x = 0; x < grid[0]; ++x, at += kSegmentationHeaderWords) {
+          if (!IsSeen(at, kSegmentationHeaderWords) || budget_ == 0) return {};
+          --budget_;
+          UNSHARD_RETURN_IF_ERROR(layout_.ReadBlock(base, Word(at), Word(at + 1), {x, y, z}));
+        }
+      }
+    }
+    return {};
+  }
+
+  const ByteSpan start_;
+  const SegmentationLayout& layout_;
+  // The number of blocks that may still be checked. This bounds the time for a small chunk in which
+  // all channels refer to the same headers.
+  std::uint64_t budget_;
+};
+
 }  // namespace
 
 Result<ByteVector> EncodeCompressedSegmentation(ByteSpan labels, const SegmentationForm& form) {
@@ -384,27 +559,10 @@ Result<ByteVector> DecodeCompressedSegmentation(ByteSpan encoded, const Segmenta
   return labels;
 }
 
-Result<ChunkCodecPtr> MakeCompressedSegmentationCodec(const VolumeEncoding& volume) {
-  const auto block_voxels = CheckedProduct(volume.block_size.value_or(Extent{}));
-  if (!(volume.type == kUint32 || volume.type == kUint64) || block_voxels == 0) {
-    return RefuseVolume(volume,
-                        "uint32 or uint64 and a compressed_segmentation_block_size of three "
-                        "positive numbers");
-  }
-  const auto form_of = [volume](const Extent& shape) {
-    return SegmentationForm{shape, *volume.block_size, volume.channels, volume.type.size / 4};
-  };
-  const Extent& block = *volume.block_size;
-  VolumeFunctions functions;
-  functions.items = volume.encoding + " " + std::to_string(block[0]) + " x " +
-                    std::to_string(block[1]) + " x " + std::to_string(block[2]);
-  functions.decode = [form_of](ByteSpan encoded, const Extent& shape) {
-    return DecodeCompressedSegmentation(encoded, form_of(shape));
-  };
-  functions.encode = [form_of](ByteSpan labels, const Extent& shape) {
-    return EncodeCompressedSegmentation(labels, form_of(shape));
-  };
-  return MakeFunctionCodec(volume, std::move(functions));
+Status CheckCompressedSegmentation(ByteSpan start, std::uint64_t size,
+                                   const SegmentationForm& form) {
+  UNSHARD_ASSIGN_OR_RETURN(const SegmentationLayout layout, SegmentationLayout::Make(size, form));
+  return SegmentationChecker(start, layout).Check();
 }
 
 }  // namespace unshard

@@ -1,3 +1,24 @@
+// The compresso encoding of precomputed volumes (reading only).
+//
+// All integers are little-endian and unaligned.
+//    0  "cpso", version (0 or 1), bytes of a label (1, 2, 4 or 8)
+//    6  the extents x, y, z of the chunk, 2 bytes each
+//   12  the extents x, y, z of a window, 1 byte each
+//   15  counts: labels (8 bytes), window values (4), locations (4)
+//   35  connectivity: 4 or 6
+//   36  labels; window values; locations (of the size of a label); windows; and in version 1 an
+//       index of the slices
+// A window value has 1, 2, 4 or 8 bytes, with a bit for each voxel of a window, x fastest: 1 for a
+// voxel on a boundary between labels. The windows of the chunk, x fastest, are numbers of the size
+// of a window value: an even number 2n is one window with window value number n, an odd number 2n +
+// 1 is n windows with window value number 0.
+//
+// The voxels that are not on a boundary form connected components, within a slice (connectivity 4)
+// or in three dimensions (6). Components are in the order of their first voxels: the n-th one has
+// the n-th label. The labels of voxels on a boundary follow from these and from the locations: step
+// 3 below.
+//
+// Decoding:
 // 1. Expand the windows to a mask of the voxels on boundaries.
 // 2. Number the components of the other voxels: a scan gives each voxel the number of a neighbour
 //    before it, and joins the numbers of neighbours that differ. A joined set is named by its least
@@ -7,8 +28,6 @@
 //    along y, or else (connectivity 6) along z, unless that is on a boundary as well; else the next
 //    location says which: 0 to 5 a neighbour (x-1, x+1, y-1, y+1, z-1, z+1), 6 that the label
 //    itself follows, more the label plus 7.
-#include "codec/voxel/compresso.h"
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -16,23 +35,21 @@
 #include <utility>
 #include <vector>
 
+#include "codec/codecs/codecs.h"
+#include "codec/codecs/compressor.h"
+#include "codec/codecs/volume_encoding.h"
 #include "codec/core/byte_range.h"
-#include "codec/voxel/volume_functions.h"
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 namespace {
 
-using Extent = std::array<std::uint64_t, 3>;
-
-constexpr std::uint64_t kHeaderSize = 36;
+constexpr const char* kCompressoChunk = "compresso chunk";
+constexpr std::uint64_t kCompressoHeader = 36;
 // Components are counted in 32 bits.
 constexpr std::uint64_t kMaxVoxels = (std::uint64_t{1} << 32) - 1;
 
-tl::unexpected<Error> Damaged(const std::string& why) {
-  return Fail(ErrorCode::kDataLoss, "compresso chunk: ", why);
-}
-
-std::string Text(const Extent& extent) {
+std::string Text(const VolumeExtent& extent) {
   return std::to_string(extent[0]) + " x " + std::to_string(extent[1]) + " x " +
          std::to_string(extent[2]);
 }
@@ -46,8 +63,8 @@ std::uint64_t Load(const std::uint8_t* at, std::uint64_t size) {
 
 // The parts of a chunk.
 struct Parts {
-  Extent shape{};
-  Extent window{};
+  VolumeExtent shape{};
+  VolumeExtent window{};
   bool joins_slices = false;     // connectivity 6
   std::uint64_t value_size = 0;  // bytes of a window value and of a window
   ByteSpan labels;
@@ -63,14 +80,14 @@ std::uint64_t CounterSize(std::uint64_t count) {
   return count < 0xffffffff ? 4 : 8;
 }
 
-Result<Parts> Split(ByteSpan encoded, const Extent& shape, std::uint64_t label_size) {
-  if (encoded.size() < kHeaderSize || !AsText(encoded).starts_with("cpso") || encoded[4] > 1) {
-    return Damaged("expected a header that begins with \"cpso\" and version 0 or 1");
+Result<Parts> Split(ByteSpan encoded, const VolumeExtent& shape, std::uint64_t label_size) {
+  if (encoded.size() < kCompressoHeader || !AsText(encoded).starts_with("cpso") || encoded[4] > 1) {
+    return Damaged(kCompressoChunk,
+                   "expected a header that begins with \"cpso\" and version 0 or 1");
   }
   const std::uint8_t* const header = encoded.data();
   if (header[5] != label_size) {
-    return Damaged("expected labels of " + std::to_string(label_size) + " bytes, found " +
-                   std::to_string(header[5]));
+    return Damaged(kCompressoChunk, "expected labels of ", label_size, " bytes, found ", header[5]);
   }
   Parts parts;
   for (std::size_t d = 0; d < 3; ++d) {
@@ -78,20 +95,22 @@ Result<Parts> Split(ByteSpan encoded, const Extent& shape, std::uint64_t label_s
     parts.window[d] = header[12 + d];
   }
   if (parts.shape != shape) {
-    return Damaged("expected a chunk of " + Text(shape) + " voxels, found " + Text(parts.shape));
+    return Damaged(kCompressoChunk, "expected a chunk of ", Text(shape), " voxels, found ",
+                   Text(parts.shape));
   }
   const std::uint64_t window_voxels = parts.window[0] * parts.window[1] * parts.window[2];
   if (window_voxels == 0 || window_voxels > 64) {
-    return Damaged("expected windows of 1 to 64 voxels, found " + Text(parts.window));
+    return Damaged(kCompressoChunk, "expected windows of 1 to 64 voxels, found ",
+                   Text(parts.window));
   }
   parts.value_size = window_voxels <= 8 ? 1 : window_voxels <= 16 ? 2 : window_voxels <= 32 ? 4 : 8;
   const unsigned connectivity = header[35];
   if (connectivity != 4 && connectivity != 6) {
-    return Damaged("expected connectivity 4 or 6, found " + std::to_string(connectivity));
+    return Damaged(kCompressoChunk, "expected connectivity 4 or 6, found ", connectivity);
   }
   parts.joins_slices = connectivity == 6;
 
-  ByteSpan rest = encoded.subspan(kHeaderSize);
+  ByteSpan rest = encoded.subspan(kCompressoHeader);
   const auto take = [&rest](std::uint64_t count, std::uint64_t size) -> std::optional<ByteSpan> {
     if (count > rest.size() / size) return std::nullopt;
     const ByteSpan part = rest.first(count * size);
@@ -104,8 +123,8 @@ Result<Parts> Split(ByteSpan encoded, const Extent& shape, std::uint64_t label_s
   const std::uint64_t index_size =
       encoded[4] == 0 ? 0 : 2 * shape[2] * CounterSize(2 * shape[0] * shape[1]);
   if (!locations || index_size > rest.size()) {
-    return Damaged("the parts announced in its header do not fit into " +
-                   std::to_string(encoded.size()) + " bytes");
+    return Damaged(kCompressoChunk, "the parts announced in its header do not fit into ",
+                   encoded.size(), " bytes");
   }
   parts.labels = *labels;
   parts.values = *values;
@@ -125,22 +144,21 @@ Result<std::vector<std::uint64_t>> ExpandWindows(const Parts& parts, std::uint64
     const std::uint64_t index = is_run ? 0 : code / 2;
     const std::uint64_t repeats = is_run ? code / 2 : 1;
     if (index >= parts.values.size() / size || repeats > count - windows.size()) {
-      return Damaged("a window has no value, or there are more than " + std::to_string(count));
+      return Damaged(kCompressoChunk, "a window has no value, or there are more than ", count);
     }
     windows.insert(windows.end(), repeats, Load(parts.values.data() + index * size, size));
   }
   if (windows.size() != count || parts.windows.size() % size != 0) {
-    return Damaged("expected " + std::to_string(count) + " windows, found " +
-                   std::to_string(windows.size()));
+    return Damaged(kCompressoChunk, "expected ", count, " windows, found ", windows.size());
   }
   return windows;
 }
 
 // For each voxel, 1 where it is on a boundary.
 Result<ByteVector> MaskBoundaries(const Parts& parts) {
-  const Extent& shape = parts.shape;
-  const Extent& step = parts.window;
-  Extent grid;
+  const VolumeExtent& shape = parts.shape;
+  const VolumeExtent& step = parts.window;
+  VolumeExtent grid;
   for (std::size_t d = 0; d < 3; ++d) grid[d] = (shape[d] + step[d] - 1) / step[d];
   UNSHARD_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> windows,
                            ExpandWindows(parts, grid[0] * grid[1] * grid[2]));
@@ -210,7 +228,7 @@ struct Components {
 };
 
 Components FindComponents(const Parts& parts, const ByteVector& mask) {
-  const Extent& shape = parts.shape;
+  const VolumeExtent& shape = parts.shape;
   const std::uint64_t slice = shape[0] * shape[1];
   std::vector<std::uint32_t> numbers(mask.size());
   NumberSets sets;
@@ -249,7 +267,7 @@ class BoundaryLabels {
       : parts_(parts), mask_(mask), labels_(labels), rest_(parts.locations) {}
 
   Status Store() {
-    const Extent& shape = parts_.shape;
+    const VolumeExtent& shape = parts_.shape;
     std::uint64_t at = 0;
     for (std::uint64_t z = 0; z < shape[2]; ++z) {
       for (std::uint64_t y = 0; y < shape[1]; ++y) {
@@ -262,7 +280,7 @@ class BoundaryLabels {
   }
 
  private:
-  Status StoreOne(const Extent& position, std::uint64_t at) {
+  Status StoreOne(const VolumeExtent& position, std::uint64_t at) {
     const std::array<std::uint64_t, 3> steps = {1, parts_.shape[0],
                                                 parts_.shape[0] * parts_.shape[1]};
     const std::size_t dimensions = parts_.joins_slices ? 3 : 2;
@@ -277,13 +295,13 @@ class BoundaryLabels {
       const std::size_t d = *code / 2;
       const bool is_before = *code % 2 == 0;
       if (is_before ? position[d] == 0 : position[d] + 1 == parts_.shape[d]) {
-        return Damaged("the location of a neighbour lies outside the chunk");
+        return Damaged(kCompressoChunk, "the location of a neighbour lies outside the chunk");
       }
       Copy(is_before ? at - steps[d] : at + steps[d], at);
       return {};
     }
     const auto label = code == 6 ? Next() : code ? std::optional(*code - 7) : std::nullopt;
-    if (!label) return Damaged("expected a location for each voxel on a boundary");
+    if (!label) return Damaged(kCompressoChunk, "expected a location for each voxel on a boundary");
     for (std::size_t i = 0; i < kSize; ++i) {
       labels_[at * kSize + i] = static_cast<std::uint8_t>(*label >> (8 * i));
     }
@@ -311,8 +329,8 @@ template <std::size_t kSize>
 Result<ByteVector> StoreLabels(const Parts& parts, const ByteVector& mask) {
   const Components components = FindComponents(parts, mask);
   if (components.count > parts.labels.size() / kSize) {
-    return Damaged("expected a label for each of " + std::to_string(components.count) +
-                   " components, found " + std::to_string(parts.labels.size() / kSize));
+    return Damaged(kCompressoChunk, "expected a label for each of ", components.count,
+                   " components, found ", parts.labels.size() / kSize);
   }
   ByteVector labels(mask.size() * kSize);
   for (std::uint64_t voxel = 0; voxel < mask.size(); ++voxel) {
@@ -325,9 +343,8 @@ Result<ByteVector> StoreLabels(const Parts& parts, const ByteVector& mask) {
   return labels;
 }
 
-}  // namespace
-
-Result<ByteVector> DecodeCompresso(ByteSpan encoded, const Extent& shape,
+// Of a chunk of `size` bytes a label.
+Result<ByteVector> DecodeCompresso(ByteSpan encoded, const VolumeExtent& shape,
                                    std::uint64_t label_size) {
   const auto voxels = CheckedProduct(shape);
   const bool is_label = label_size == 1 || label_size == 2 || label_size == 4 || label_size == 8;
@@ -351,18 +368,49 @@ Result<ByteVector> DecodeCompresso(ByteSpan encoded, const Extent& shape,
   }
 }
 
-Result<ChunkCodecPtr> MakeCompressoCodec(const VolumeEncoding& volume) {
+class Compresso final : public VolumeEncoding {
+ public:
+  using VolumeEncoding::VolumeEncoding;
+
+  [[nodiscard]] Status CanEncode() const override { return OnlyRead(); }
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    return std::min(size, kCompressoHeader);
+  }
+
+ protected:
+  [[nodiscard]] Result<ByteVector> DecodeChunk(ByteSpan encoded,
+                                               const VolumeExtent& extent) const override {
+    return DecodeCompresso(encoded, extent, volume().type.size);
+  }
+  // The signature and the number of voxels.
+  [[nodiscard]] Status CheckChunk(ByteSpan start, std::uint64_t /*size*/,
+                                  const VolumeExtent& extent) const override {
+    if (start.size() < kCompressoHeader || !AsText(start).starts_with("cpso")) {
+      return RefuseChunk(kCompressoChunk, "expected a header that begins with \"cpso\"");
+    }
+    const std::uint64_t expected = extent[0] * extent[1] * extent[2];
+    std::uint64_t voxels = 1;
+    for (std::size_t d = 0; d < 3; ++d) voxels *= Load(start.data() + 6 + 2 * d, 2);
+    if (voxels == expected) return {};
+    return RefuseChunk(kCompressoChunk, "expected ", expected, " voxels, found ", voxels);
+  }
+};
+
+Result<ArrayToBytesCodecPtr> BindCompresso(const CodecSpec& spec,
+                                           const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(EncodedVolume volume, EncodedVolumeOf(spec, decoded));
   const bool is_integer =
       volume.type.kind == DataType::Kind::kUnsigned || volume.type.kind == DataType::Kind::kSigned;
-  if (!is_integer || volume.channels != 1) {
-    return RefuseVolume(volume, "integers and 1 channel");
-  }
-  VolumeFunctions functions;
-  functions.items = volume.encoding;
-  functions.decode = [size = volume.type.size](ByteSpan encoded, const Extent& shape) {
-    return DecodeCompresso(encoded, shape, size);
-  };
-  return MakeFunctionCodec(volume, std::move(functions));
+  if (!is_integer || volume.channels != 1) return RefuseVolume(volume, "integers and 1 channel");
+  return std::make_shared<Compresso>(std::move(volume));
+}
+
+}  // namespace
+
+const CodecDefinition& CompressoCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "compresso"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompresso};
+  return kDefinition;
 }
 
 }  // namespace unshard

@@ -7,21 +7,29 @@
 // axis.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "codec/codecs/volume_encoding.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 
 namespace unshard {
 
-// The properties that the image of one chunk must have. 0: not known.
+// In pixels: the limit of libjpeg; and libpng refuses larger images unless its limit is raised,
+// which no reader does.
+constexpr std::uint64_t kMaxJpegSide = 65500;
+constexpr std::uint64_t kMaxPngSide = 1000000;
+
+// The properties that the image of one chunk must have.
 struct ImageForm {
   std::uint64_t pixels = 0;
   std::uint64_t components = 0;
   std::uint64_t component_size = 0;  // bytes
 };
+
+// Of a chunk of `shape`.
+ImageForm ImageFormOf(const EncodedVolume& volume, const VolumeExtent& shape);
 
 struct ImageSize {
   std::uint64_t width = 0;
@@ -37,7 +45,7 @@ Status CheckImageForm(std::string_view what, const ImageSize& size, std::uint64_
 // The image of a chunk of `shape` (x, y, z). As TensorStore and CloudVolume do, a row of voxels is
 // a row of pixels; where the image would be higher than `max_side`, a plane is; else any width that
 // fits. Fails with kNotSupported where none does, and with kInvalidArgument for an empty chunk.
-Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint64_t, 3>& shape,
+Result<ImageSize> ArrangeImage(std::string_view what, const VolumeExtent& shape,
                                std::uint64_t max_side);
 
 // From planes to pixels and back. Requires: 1 to 4 components, a size of 1 or 2 bytes, and a whole

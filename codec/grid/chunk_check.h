@@ -41,10 +41,13 @@ std::shared_ptr<const ChunkCheck> MakeNotEmptyCheck();
 
 // The most bytes of a chunk that a check reads, and to which it decodes them. This bounds the time
 // and memory of a check: of a larger chunk only the start is checked.
-constexpr std::uint64_t kMostCheckedBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxCheckedBytes = std::uint64_t{64} << 20;
 
 // The failures of checks, all kInvalidArgument. `what` names the format: "raw chunk".
-tl::unexpected<Error> RefuseChunk(std::string_view what, std::string_view why);
+template <class... Parts>
+tl::unexpected<Error> RefuseChunk(std::string_view what, const Parts&... why) {
+  return Fail(ErrorCode::kInvalidArgument, what, ": ", why...);
+}
 tl::unexpected<Error> RefuseChunkSize(std::string_view what, std::uint64_t expected,
                                       std::uint64_t found);
 tl::unexpected<Error> RefuseEmptyChunk();

@@ -1,9 +1,9 @@
 // Images that are no chunks, as libjxl's own encoder writes them.
-#include "codec/voxel/jpeg_xl.h"
-
 #include <gtest/gtest.h>
 #include <jxl/encode.h>
 #include <jxl/encode_cxx.h>
+
+#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -48,11 +48,12 @@ ByteVector Image(std::uint32_t extra_channels) {
 }
 
 TEST(JpegXl, ChannelsBesideTheVoxelsAreDamage) {
-  const ImageForm form{kSide * kSide, 1, 1};
-  const auto planes = DecodeJpegXl(Image(0), form);
+  const ChunkCodecPtr codec = BindVolumeChain(R"("encoding": "jxl")", kUint8, 1).value();
+  const Shape shape{1, 1, kSide, kSide};
+  const auto planes = codec->Decode(Image(0), shape);
   ASSERT_TRUE(planes) << planes.error().message;
-  EXPECT_EQ((*planes)[77], 77);
-  const auto refused = DecodeJpegXl(Image(2), form);
+  EXPECT_EQ(planes->bytes()[77], 77);
+  const auto refused = codec->Decode(Image(2), shape);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kDataLoss);
   EXPECT_NE(refused.error().message.find("no extra channels"), std::string::npos);

@@ -1,6 +1,4 @@
-#include "codec/voxel/chunk_check.h"
-
-#include <string>
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 namespace {
@@ -18,14 +16,9 @@ class NotEmptyCheck final : public ChunkCheck {
 
 std::shared_ptr<const ChunkCheck> MakeNotEmptyCheck() { return std::make_shared<NotEmptyCheck>(); }
 
-tl::unexpected<Error> RefuseChunk(std::string_view what, std::string_view why) {
-  return Fail(ErrorCode::kInvalidArgument, what, ": ", why);
-}
-
 tl::unexpected<Error> RefuseChunkSize(std::string_view what, std::uint64_t expected,
                                       std::uint64_t found) {
-  return RefuseChunk(what, "expected exactly " + std::to_string(expected) + " bytes, found " +
-                               std::to_string(found));
+  return RefuseChunk(what, "expected exactly ", expected, " bytes, found ", found);
 }
 
 tl::unexpected<Error> RefuseEmptyChunk() {

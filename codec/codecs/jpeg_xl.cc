@@ -1,27 +1,27 @@
-#include "codec/voxel/jpeg_xl.h"
-
+// The jxl encoding of precomputed volumes, by libjxl (reading only): of uint8. Any JPEG XL image of
+// 8 bits a component is decoded, codestream or container. Alpha is a component. The frames of an
+// animation have the components one after the other, as CloudVolume writes several channels.
 #ifdef UNSHARD_JXL
 #include <jxl/decode.h>
 #include <jxl/decode_cxx.h>
 #endif
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "codec/core/byte_range.h"
+#include "codec/codecs/codecs.h"
+#include "codec/codecs/compressor.h"
+#include "codec/codecs/image_form.h"
 #include "codec/core/library.h"
-#include "codec/voxel/volume_functions.h"
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::string_view kJpegXl = "jxl chunk";
+constexpr const char* kJpegXl = "jxl chunk";
 
 #ifdef UNSHARD_JXL
-
-tl::unexpected<Error> DamagedImage(const std::string& why) {
-  return Fail(ErrorCode::kDataLoss, kJpegXl, ": ", why);
-}
 
 class JpegXlReader {
  public:
@@ -41,12 +41,12 @@ class JpegXlReader {
           break;
         case JXL_DEC_SUCCESS:
           if (planes_.size() == expected_size_ && expected_size_ != 0) return std::move(planes_);
-          return DamagedImage("expected frames with " + std::to_string(form_.components) +
-                              " components a pixel in all, found fewer");
+          return Damaged(kJpegXl, "expected frames with ", form_.components,
+                         " components a pixel in all, found fewer");
         case JXL_DEC_NEED_MORE_INPUT:
-          return DamagedImage("the image is cut short");
+          return Damaged(kJpegXl, "the image is cut short");
         default:
-          return DamagedImage("libjxl cannot decode it");
+          return Damaged(kJpegXl, "libjxl cannot decode it");
       }
     }
   }
@@ -55,13 +55,14 @@ class JpegXlReader {
   Status ReadInfo() {
     JxlBasicInfo info;
     if (JxlDecoderGetBasicInfo(decoder_, &info) != JXL_DEC_SUCCESS) {
-      return DamagedImage("expected an image header");
+      return Damaged(kJpegXl, "expected an image header");
     }
-    if (info.exponent_bits_per_sample != 0) return DamagedImage("expected integers, found floats");
+    if (info.exponent_bits_per_sample != 0)
+      return Damaged(kJpegXl, "expected integers, found floats");
     const std::uint32_t alpha = info.alpha_bits != 0 ? 1 : 0;
     // libjxl would decode these, of any size and number, although no reader needs them.
     if (info.num_extra_channels != alpha || info.have_preview == JXL_TRUE) {
-      return DamagedImage("expected no extra channels and no preview");
+      return Damaged(kJpegXl, "expected no extra channels and no preview");
     }
     components_ = info.num_color_channels + alpha;
     const bool is_part = info.have_animation == JXL_TRUE && components_ < form_.components;
@@ -78,14 +79,14 @@ class JpegXlReader {
     std::size_t size = 0;
     if (JxlDecoderImageOutBufferSize(decoder_, &format, &size) != JXL_DEC_SUCCESS ||
         size != pixels_.size()) {
-      return DamagedImage("expected a frame of " + std::to_string(pixels_.size()) + " bytes");
+      return Damaged(kJpegXl, "expected a frame of ", pixels_.size(), " bytes");
     }
     if (planes_.size() + size > expected_size_) {
-      return DamagedImage("expected frames with " + std::to_string(form_.components) +
-                          " components a pixel in all, found more");
+      return Damaged(kJpegXl, "expected frames with ", form_.components,
+                     " components a pixel in all, found more");
     }
     if (JxlDecoderSetImageOutBuffer(decoder_, &format, pixels_.data(), size) != JXL_DEC_SUCCESS) {
-      return DamagedImage("libjxl cannot decode it");
+      return Damaged(kJpegXl, "libjxl cannot decode it");
     }
     return {};
   }
@@ -114,7 +115,7 @@ Result<ByteVector> ReadJpegXl(ByteSpan encoded, const ImageForm& form) {
       JxlDecoderSubscribeEvents(decoder.get(), JXL_DEC_BASIC_INFO | JXL_DEC_FULL_IMAGE) !=
           JXL_DEC_SUCCESS ||
       JxlDecoderSetInput(decoder.get(), encoded.data(), encoded.size()) != JXL_DEC_SUCCESS) {
-    return Fail(ErrorCode::kResourceExhausted, "jxl chunk: out of memory");
+    return NoMemory(kJpegXl);
   }
   JxlDecoderCloseInput(decoder.get());
   return JpegXlReader(decoder.get(), form).Read();
@@ -134,28 +135,47 @@ constexpr Library kLibjxl = {"jxl", "libjxl"};
 Result<ByteVector> ReadJpegXl(ByteSpan, const ImageForm&) { return NotInBuild(kLibjxl, kJpegXl); }
 #endif
 
+constexpr std::string_view kCodestream = "\xff\x0a";
+constexpr std::string_view kContainer = {"\0\0\0\x0cJXL \r\n\x87\n", 12};
+
+class JpegXl final : public VolumeEncoding {
+ public:
+  explicit JpegXl(EncodedVolume volume) : VolumeEncoding(std::move(volume), &kLibjxl) {}
+
+  [[nodiscard]] bool is_lossless() const override { return false; }
+  [[nodiscard]] Status CanEncode() const override { return OnlyRead(); }
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    return std::min<std::uint64_t>(size, kContainer.size());
+  }
+
+ protected:
+  [[nodiscard]] Result<ByteVector> DecodeChunk(ByteSpan encoded,
+                                               const VolumeExtent& extent) const override {
+    return ReadJpegXl(encoded, ImageFormOf(volume(), extent));
+  }
+  // The signature alone.
+  [[nodiscard]] Status CheckChunk(ByteSpan start, std::uint64_t /*size*/,
+                                  const VolumeExtent& /*extent*/) const override {
+    const std::string_view text = AsText(start);
+    if (text.starts_with(kCodestream) || text.starts_with(kContainer)) return {};
+    return RefuseChunk(kJpegXl, "expected the signature of a JPEG XL image");
+  }
+};
+
+Result<ArrayToBytesCodecPtr> BindJpegXl(const CodecSpec& spec, const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(EncodedVolume volume, EncodedVolumeOf(spec, decoded));
+  if (!(volume.type == kUint8)) return RefuseVolume(volume, "uint8");
+  return std::make_shared<JpegXl>(std::move(volume));
+}
+
 }  // namespace
 
 const Library& Libjxl() { return kLibjxl; }
 
-Result<ByteVector> DecodeJpegXl(ByteSpan encoded, const ImageForm& form) {
-  if (form.component_size != 1 || form.pixels == 0 || form.components == 0 ||
-      !CheckedMultiply(form.pixels, form.components)) {
-    return Fail(ErrorCode::kInvalidArgument, "jxl chunk: expected channels of one byte a voxel");
-  }
-  return ReadJpegXl(encoded, form);
-}
-
-Result<ChunkCodecPtr> MakeJpegXlCodec(const VolumeEncoding& volume) {
-  if (!(volume.type == kUint8)) return RefuseVolume(volume, "uint8");
-  VolumeFunctions functions;
-  functions.items = volume.encoding;
-  functions.library = &kLibjxl;
-  functions.is_lossy = true;
-  functions.decode = [volume](ByteSpan encoded, const std::array<std::uint64_t, 3>& shape) {
-    return DecodeJpegXl(encoded, ImageFormOf(volume, shape));
-  };
-  return MakeFunctionCodec(volume, std::move(functions));
+const CodecDefinition& JpegXlCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "jxl"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindJpegXl};
+  return kDefinition;
 }
 
 }  // namespace unshard

@@ -1,7 +1,11 @@
+// The png encoding of precomputed volumes, by libpng: of uint8 and uint16 with 1 to 4 channels, as
+// a PNG without interlacing: gray, gray and alpha, RGB, or RGB and alpha. Rows and filters are
+// those of TensorStore; the compressed bytes differ, because TensorStore has another zlib. Any PNG
+// is decoded: palettes and fewer bits than 8 are expanded; a transparent colour is the alpha of 2
+// or 4 components; gamma and profiles are ignored.
+//
 // libpng reports errors by longjmp. It jumps over nothing but its own frames and those of the
 // functions given to Succeeds, which therefore own nothing.
-#include "codec/voxel/png.h"
-
 #ifdef UNSHARD_PNG
 #include <png.h>
 #endif
@@ -15,22 +19,19 @@
 #include <utility>
 #include <vector>
 
+#include "codec/codecs/codecs.h"
+#include "codec/codecs/compressor.h"
+#include "codec/codecs/deflate.h"
+#include "codec/codecs/image_form.h"
 #include "codec/core/byte_range.h"
 #include "codec/core/library.h"
-#include "codec/voxel/volume_functions.h"
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::string_view kPngChunk = "png chunk";
-
-// The size in bytes of the decoded image; nothing where PNG has no such form.
-std::optional<std::uint64_t> DecodedSize(const ImageForm& form) {
-  const bool has_form = form.components >= 1 && form.components <= 4 &&
-                        (form.component_size == 1 || form.component_size == 2);
-  if (!has_form || form.pixels == 0) return std::nullopt;
-  return CheckedMultiply(form.pixels, form.components * form.component_size);
-}
+constexpr const char* kPngChunk = "png chunk";
+constexpr int kDefaultLevel = -1;  // that of zlib
 
 #ifdef UNSHARD_PNG
 
@@ -77,20 +78,20 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  Result<ByteVector> Read(std::uint64_t decoded_size) {
-    if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: out of memory");
-    if (!Succeeds(png_, [this] { ReadHeader(); })) return Damaged();
+  Result<ByteVector> Read() {
+    if (info_ == nullptr) return NoMemory(kPngChunk);
+    if (!Succeeds(png_, [this] { ReadHeader(); })) return Damaged(kPngChunk, message_);
     const ImageSize size = {png_get_image_width(png_, info_), png_get_image_height(png_, info_)};
     Status status = CheckImageForm(kPngChunk, size, png_get_channels(png_, info_),
                                    png_get_bit_depth(png_, info_), form_);
     if (!status) return Fail(ErrorCode::kDataLoss, std::move(status).error().message);
-    ByteVector pixels(decoded_size);
+    ByteVector pixels(form_.pixels * form_.components * form_.component_size);
     std::vector<png_bytep> rows = Rows(pixels.data(), pixels.size(), size.height);
     const bool done = Succeeds(png_, [this, &rows] {
       png_read_image(png_, rows.data());
       png_read_end(png_, nullptr);
     });
-    if (!done) return Damaged();
+    if (!done) return Damaged(kPngChunk, message_);
     if (form_.components == 1) return pixels;
     return PixelsToPlanes(pixels, form_.components, form_.component_size);
   }
@@ -122,10 +123,6 @@ class PngReader {
     png_read_update_info(png_, info_);
   }
 
-  [[nodiscard]] tl::unexpected<Error> Damaged() const {
-    return Fail(ErrorCode::kDataLoss, "png chunk: ", message_);
-  }
-
   static constexpr png_byte kTransparency[] = {'t', 'R', 'N', 'S', '\0'};
 
   ByteSpan rest_;
@@ -146,13 +143,13 @@ class PngWriter {
   PngWriter& operator=(const PngWriter&) = delete;
 
   Result<ByteVector> Write(ByteSpan pixels, const ImageSize& size, const ImageForm& form,
-                           std::optional<int> level) {
-    if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: out of memory");
+                           int level) {
+    if (info_ == nullptr) return NoMemory(kPngChunk);
     std::vector<png_bytep> rows = Rows(pixels.data(), pixels.size(), size.height);
     const bool done = Succeeds(png_, [&] {
       png_set_write_fn(png_, &written_, Append, Flush);
-      if (level) png_set_compression_level(png_, *level);
-      if (level && *level < kFirstFilteredLevel) {
+      png_set_compression_level(png_, level);
+      if (level != kDefaultLevel && level < kFirstFilteredLevel) {
         png_set_filter(png_, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
       }
       png_set_IHDR(
@@ -164,7 +161,7 @@ class PngWriter {
       png_write_image(png_, rows.data());
       png_write_end(png_, nullptr);
     });
-    if (!done) return Fail(ErrorCode::kInternal, "png chunk: ", message_);
+    if (!done) return Fail(ErrorCode::kInternal, kPngChunk, ": ", message_);
     return std::move(written_);
   }
 
@@ -183,12 +180,12 @@ class PngWriter {
   png_infop info_ = nullptr;
 };
 
-Result<ByteVector> ReadPng(ByteSpan encoded, const ImageForm& form, std::uint64_t decoded_size) {
-  return PngReader(encoded, form).Read(decoded_size);
+Result<ByteVector> ReadPng(ByteSpan encoded, const ImageForm& form) {
+  return PngReader(encoded, form).Read();
 }
 
 Result<ByteVector> WritePng(ByteSpan pixels, const ImageSize& size, const ImageForm& form,
-                            std::optional<int> level) {
+                            int level) {
   return PngWriter().Write(pixels, size, form, level);
 }
 
@@ -199,58 +196,122 @@ constexpr Library kLibpng = {"png", "libpng", PngVersion};
 #else
 constexpr Library kLibpng = {"png", "libpng"};
 
-Result<ByteVector> ReadPng(ByteSpan, const ImageForm&, std::uint64_t) {
-  return NotInBuild(kLibpng, kPngChunk);
-}
+Result<ByteVector> ReadPng(ByteSpan, const ImageForm&) { return NotInBuild(kLibpng, kPngChunk); }
 
-Result<ByteVector> WritePng(ByteSpan, const ImageSize&, const ImageForm&, std::optional<int>) {
+Result<ByteVector> WritePng(ByteSpan, const ImageSize&, const ImageForm&, int) {
   return NotInBuild(kLibpng, kPngChunk);
 }
 #endif
+
+// --- The check: a walk of the list of PNG chunks
+
+constexpr std::array<std::uint8_t, 8> kPngSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::uint64_t kPngFrame = 12;  // length, type and crc of a PNG chunk
+constexpr std::uint64_t kPngHeaderSize = kPngSignature.size() + kPngFrame + 13;
+
+// 0 for images with a palette, whose colours may be of any number of components.
+std::uint64_t PngComponents(unsigned color_type) {
+  switch (color_type) {
+    case 0:
+      return 1;
+    case 2:
+      return 3;
+    case 4:
+      return 2;
+    case 6:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+Status CheckPngHeader(ByteSpan start, const ImageForm& form) {
+  if (start.size() < kPngHeaderSize ||
+      !std::equal(kPngSignature.begin(), kPngSignature.end(), start.begin())) {
+    return RefuseChunk(kPngChunk, "expected the signature and header of a PNG image");
+  }
+  const std::uint8_t* const frame = start.data() + kPngSignature.size();
+  const std::uint8_t* const header = frame + 8;
+  const std::uint32_t crc = DeflateInUse().crc32(0, {frame + 4, 4 + 13});
+  if (LoadU32Be(frame) != 13 || AsText({frame + 4, 4}) != "IHDR" || LoadU32Be(header + 13) != crc) {
+    return RefuseChunk(kPngChunk, "expected an IHDR of 13 bytes with its crc after the signature");
+  }
+  const unsigned bits = header[8];
+  const unsigned color_type = header[9];
+  return CheckImageForm(kPngChunk, {LoadU32Be(header), LoadU32Be(header + 4)},
+                        PngComponents(color_type), bits, form);
+}
+
+// `start` is the beginning of a file of `size` bytes; where it is the whole file, it must contain
+// the end of the image as well. Fails with kInvalidArgument.
+Status CheckPng(ByteSpan start, std::uint64_t size, const ImageForm& form) {
+  UNSHARD_RETURN_IF_ERROR(CheckPngHeader(start, form));
+  std::uint64_t at = kPngHeaderSize;
+  bool has_data = false;
+  while (at <= start.size() && start.size() - at >= 8) {
+    const std::uint8_t* const frame = start.data() + at;
+    const std::string_view type = AsText({frame + 4, 4});
+    const auto chunk = MakeByteRange(at, kPngFrame + LoadU32Be(frame), size);
+    if (!chunk) break;
+    if (type == "IEND" && has_data) return {};
+    has_data = has_data || type == "IDAT";
+    at = chunk->end();
+  }
+  // What lies beyond `start` is not checked.
+  if (start.size() < size && at + 8 > start.size()) return {};
+  return RefuseChunk(kPngChunk, "the image is cut short: expected IDAT and IEND");
+}
+
+// --- The codec
+
+Result<ByteVector> EncodePng(ByteSpan planes, const ImageSize& size, const ImageForm& form,
+                             int level) {
+  if (form.components == 1) return WritePng(planes, size, form, level);
+  return WritePng(PlanesToPixels(planes, form.components, form.component_size), size, form, level);
+}
+
+class Png final : public VolumeEncoding {
+ public:
+  Png(EncodedVolume volume, int level)
+      : VolumeEncoding(std::move(volume), &kLibpng), level_(level) {}
+
+ protected:
+  [[nodiscard]] Result<ByteVector> DecodeChunk(ByteSpan encoded,
+                                               const VolumeExtent& extent) const override {
+    return ReadPng(encoded, ImageFormOf(volume(), extent));
+  }
+  [[nodiscard]] Result<ByteVector> EncodeChunk(ByteSpan voxels,
+                                               const VolumeExtent& extent) const override {
+    UNSHARD_ASSIGN_OR_RETURN(const ImageSize size, ArrangeImage(kPngChunk, extent, kMaxPngSide));
+    return EncodePng(voxels, size, ImageFormOf(volume(), extent), level_);
+  }
+  [[nodiscard]] Status CheckChunk(ByteSpan start, std::uint64_t size,
+                                  const VolumeExtent& extent) const override {
+    return CheckPng(start, size, ImageFormOf(volume(), extent));
+  }
+
+ private:
+  const int level_;
+};
+
+Result<ArrayToBytesCodecPtr> BindPng(const CodecSpec& spec, const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(EncodedVolume volume, EncodedVolumeOf(spec, decoded));
+  UNSHARD_ASSIGN_OR_RETURN(const int level, spec.options().Integer("png_level"));
+  if (!(volume.type == kUint8 || volume.type == kUint16) || volume.channels - 1 >= 4) {
+    return RefuseVolume(volume, "uint8 or uint16 and 1 to 4 channels");
+  }
+  return std::make_shared<Png>(std::move(volume), level);
+}
 
 }  // namespace
 
 const Library& Libpng() { return kLibpng; }
 
-Result<ByteVector> EncodePng(ByteSpan planes, const ImageSize& size, const ImageForm& form,
-                             std::optional<int> level) {
-  const bool fits = size.width - 1 < kMaxPngSide && size.height - 1 < kMaxPngSide &&
-                    size.width * size.height == form.pixels;
-  if (!fits || DecodedSize(form) != planes.size() || (level && (*level < 0 || *level > 9))) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "png chunk: expected 1 to 4 components of 1 or 2 bytes, sides of at most 1000000 "
-                "pixels and a level from 0 to 9");
-  }
-  if (form.components == 1) return WritePng(planes, size, form, level);
-  return WritePng(PlanesToPixels(planes, form.components, form.component_size), size, form, level);
-}
-
-Result<ByteVector> DecodePng(ByteSpan encoded, const ImageForm& form) {
-  const auto decoded_size = DecodedSize(form);
-  if (!decoded_size) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "png chunk: expected 1 to 4 channels of 1 or 2 bytes a voxel");
-  }
-  return ReadPng(encoded, form, *decoded_size);
-}
-
-Result<ChunkCodecPtr> MakePngCodec(const VolumeEncoding& volume) {
-  if (!(volume.type == kUint8 || volume.type == kUint16) ||
-      !DecodedSize({1, volume.channels, volume.type.size})) {
-    return RefuseVolume(volume, "uint8 or uint16 and 1 to 4 channels");
-  }
-  VolumeFunctions functions;
-  functions.items = volume.encoding;
-  functions.library = &kLibpng;
-  functions.decode = [volume](ByteSpan encoded, const std::array<std::uint64_t, 3>& shape) {
-    return DecodePng(encoded, ImageFormOf(volume, shape));
-  };
-  functions.encode = [volume](ByteSpan planes,
-                              const std::array<std::uint64_t, 3>& shape) -> Result<ByteVector> {
-    UNSHARD_ASSIGN_OR_RETURN(const ImageSize size, ArrangeImage(kPngChunk, shape, kMaxPngSide));
-    return EncodePng(planes, size, ImageFormOf(volume, shape), volume.png_level);
-  };
-  return MakeFunctionCodec(volume, std::move(functions));
+const CodecDefinition& PngCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "png"}};
+  static constexpr CodecOption kOptions[] = {{"png_level", 0, 9, kDefaultLevel}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindPng, kOptions};
+  return kDefinition;
 }
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-#include "codec/voxel/chunk_check.h"
+#include "codec/chain/chain_check.h"
 
 #include <gtest/gtest.h>
 
@@ -320,10 +320,10 @@ TEST(ZarrCheckTest, CompressorsAfterUnknownCodecsStillHaveToDecode) {
 
 TEST(ZarrCheckTest, ChunksTooLargeToDecodeAreNotChecked) {
   const Check check = ZarrCheck(R"("string")", std::string(R"("vlen-utf8", )") + kGzip);
-  EXPECT_EQ(check->NeededBytes(kMostCheckedBytes), kMostCheckedBytes);
-  EXPECT_EQ(check->NeededBytes(kMostCheckedBytes + 1), 0u);
-  EXPECT_TRUE(check->Check(GridCell{0, 0}, kMostCheckedBytes + 1, {}));
-  EXPECT_EQ(Refusal(check, {0, 0}, GzipEncode(ByteVector(2 * kMostCheckedBytes + 1), 1)), "");
+  EXPECT_EQ(check->NeededBytes(kMaxCheckedBytes), kMaxCheckedBytes);
+  EXPECT_EQ(check->NeededBytes(kMaxCheckedBytes + 1), 0u);
+  EXPECT_TRUE(check->Check(GridCell{0, 0}, kMaxCheckedBytes + 1, {}));
+  EXPECT_EQ(Refusal(check, {0, 0}, GzipEncode(ByteVector(2 * kMaxCheckedBytes + 1), 1)), "");
 }
 
 TEST(ChunkCheckTest, ArraysAndDirectoriesMadeByHandHaveACheck) {

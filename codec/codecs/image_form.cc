@@ -1,10 +1,10 @@
-#include "codec/voxel/image_form.h"
+#include "codec/codecs/image_form.h"
 
 #include <cstring>
 #include <string>
 
 #include "codec/core/byte_range.h"
-#include "codec/voxel/chunk_check.h"
+#include "codec/grid/chunk_check.h"
 
 namespace unshard {
 namespace {
@@ -30,7 +30,7 @@ void CopyItems(const std::uint8_t* from, std::size_t pixels, std::uint8_t* to) {
 }
 
 template <Direction kDirection>
-ByteVector Rearrange(ByteSpan from, std::uint64_t components, std::uint64_t size) {
+ByteVector RearrangeItems(ByteSpan from, std::uint64_t components, std::uint64_t size) {
   using Copy = void (*)(const std::uint8_t* from, std::size_t pixels, std::uint8_t* to);
   constexpr std::array<Copy, 8> kCopies = {
       CopyItems<kDirection, 1, 1>, CopyItems<kDirection, 1, 2>, CopyItems<kDirection, 2, 1>,
@@ -44,25 +44,28 @@ ByteVector Rearrange(ByteSpan from, std::uint64_t components, std::uint64_t size
 
 }  // namespace
 
+ImageForm ImageFormOf(const EncodedVolume& volume, const VolumeExtent& shape) {
+  return {shape[0] * shape[1] * shape[2], volume.channels, volume.type.size};
+}
+
 Status CheckImageForm(std::string_view what, const ImageSize& size, std::uint64_t components,
                       unsigned bits, const ImageForm& form) {
-  if (form.component_size != 0 && (bits + 7u) / 8 != form.component_size) {
-    return RefuseChunk(what, "expected components of " + std::to_string(8 * form.component_size) +
-                                 " bits, found " + std::to_string(bits));
+  if ((bits + 7u) / 8 != form.component_size) {
+    return RefuseChunk(what, "expected components of ", 8 * form.component_size, " bits, found ",
+                       bits);
   }
-  if (form.pixels != 0 && CheckedMultiply(size.width, size.height) != form.pixels) {
-    return RefuseChunk(what, "expected an image of " + std::to_string(form.pixels) +
-                                 " pixels, found " + std::to_string(size.width) + " x " +
-                                 std::to_string(size.height));
+  if (CheckedMultiply(size.width, size.height) != form.pixels) {
+    return RefuseChunk(what, "expected an image of ", form.pixels, " pixels, found ", size.width,
+                       " x ", size.height);
   }
-  if (form.components != 0 && components != 0 && components != form.components) {
-    return RefuseChunk(what, "expected " + std::to_string(form.components) +
-                                 " components a pixel, found " + std::to_string(components));
+  if (components != 0 && components != form.components) {
+    return RefuseChunk(what, "expected ", form.components, " components a pixel, found ",
+                       components);
   }
   return {};
 }
 
-Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint64_t, 3>& shape,
+Result<ImageSize> ArrangeImage(std::string_view what, const VolumeExtent& shape,
                                std::uint64_t max_side) {
   const std::uint64_t pixels = CheckedProduct(shape).value_or(0);
   if (pixels == 0) return RefuseChunk(what, "expected at least one voxel");
@@ -79,11 +82,11 @@ Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint
 }
 
 ByteVector PlanesToPixels(ByteSpan planes, std::uint64_t components, std::uint64_t size) {
-  return Rearrange<Direction::kToPixels>(planes, components, size);
+  return RearrangeItems<Direction::kToPixels>(planes, components, size);
 }
 
 ByteVector PixelsToPlanes(ByteSpan pixels, std::uint64_t components, std::uint64_t size) {
-  return Rearrange<Direction::kToPlanes>(pixels, components, size);
+  return RearrangeItems<Direction::kToPlanes>(pixels, components, size);
 }
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-#include "codec/voxel/compressed_segmentation.h"
+#include "codec/codecs/segmentation_format.h"
 
 #include <gtest/gtest.h>
 
