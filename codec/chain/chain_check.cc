@@ -10,10 +10,12 @@ class ChainCheck final : public ChunkCheck {
   ChainCheck(ChunkCodecPtr chain, Shape chunk_shape, std::optional<ChunkGrid> clipping)
       : chain_(std::move(chain)),
         chunk_shape_(std::move(chunk_shape)),
-        clipping_(std::move(clipping)) {}
+        clipping_(std::move(clipping)),
+        fixed_size_(chain_->FixedSize(chunk_shape_)) {}
 
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(
       std::span<const std::uint64_t> cell) const override {
+    if (!clipping_) return fixed_size_;
     const auto shape = ShapeOf(cell);
     return shape ? chain_->FixedSize(*shape) : std::nullopt;
   }
@@ -44,6 +46,7 @@ class ChainCheck final : public ChunkCheck {
   const ChunkCodecPtr chain_;
   const Shape chunk_shape_;
   const std::optional<ChunkGrid> clipping_;
+  const std::optional<std::uint64_t> fixed_size_;  // where chunks are not clipped
 };
 
 }  // namespace

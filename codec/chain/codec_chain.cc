@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kMaxGrowth = 16;
 constexpr std::uint64_t kSlack = std::uint64_t{64} << 10;
 
+constexpr const char* kChunk = "chunk";
 constexpr const char* kUnknown = " is not supported, so voxels cannot be decoded";
 constexpr const char* kUntyped =
     " works on numbers, but the codec before it produces untyped bytes";
@@ -39,6 +40,21 @@ Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
   return Fail(ErrorCode::kDataLoss, "expected a chunk that decodes to ", expected, " bytes, found ",
               found);
 }
+
+// The beginning of a chain of which only the end is known.
+class UnknownCodecs final : public ArrayToBytesCodec {
+ public:
+  [[nodiscard]] Status CanDecode() const override {
+    return Fail(ErrorCode::kNotSupported, "unknown codec");
+  }
+  [[nodiscard]] Result<ByteVector> Encode(Voxels /*decoded*/) const override {
+    return tl::unexpected<Error>(CanDecode().error());
+  }
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan /*encoded*/, ShapeSpan /*shape*/) const override {
+    return tl::unexpected<Error>(CanDecode().error());
+  }
+  void Describe(ChunkEncoding& /*encoding*/) const override {}
+};
 
 }  // namespace
 
@@ -156,6 +172,22 @@ Result<ChunkCodecPtr> CodecChain::Bind(const ChainSpec& codecs, const std::strin
   return std::move(binder).Finish(path);
 }
 
+ChunkCodecPtr CodecChain::BindToCheck(const ChainSpec& codecs,
+                                      const std::optional<ArrayRepresentation>& decoded) {
+  if (decoded) {
+    if (auto bound = Bind(codecs, "", *decoded)) return *std::move(bound);
+  }
+  std::shared_ptr<CodecChain> chain(new CodecChain({}));
+  chain->to_bytes_ = std::make_shared<UnknownCodecs>();
+  auto& known = chain->bytes_codecs_;
+  for (std::size_t i = codecs.size(); i-- > 0;) {
+    auto bound = BindBytesToBytes(codecs[i]);
+    if (!bound || *bound == nullptr) break;
+    known.insert(known.begin(), *std::move(bound));
+  }
+  return chain;
+}
+
 const ArrayRepresentation& CodecChain::encoded() const {
   return array_codecs_.empty() ? decoded_ : array_codecs_.back()->encoded();
 }
@@ -193,13 +225,15 @@ Result<std::vector<Shape>> CodecChain::ShapesOf(ShapeSpan shape) const {
 
 std::optional<std::uint64_t> CodecChain::EncodedSize(ShapeSpan shape) const {
   const auto shapes = ShapesOf(shape);
-  if (!shapes) return std::nullopt;
-  auto size = to_bytes_->EncodedSize(shapes->back());
+  return shapes ? WithOverheads(to_bytes_->EncodedSize(shapes->back())) : std::nullopt;
+}
+
+std::optional<std::uint64_t> CodecChain::WithOverheads(std::optional<std::uint64_t> items) const {
   for (const auto& codec : bytes_codecs_) {
     const auto overhead = codec->fixed_overhead();
-    size = size && overhead ? CheckedAdd(*size, *overhead) : std::nullopt;
+    items = items && overhead ? CheckedAdd(*items, *overhead) : std::nullopt;
   }
-  return size;
+  return items;
 }
 
 Result<Voxels> CodecChain::Decode(ByteSpan encoded, ShapeSpan shape) const {
@@ -254,20 +288,59 @@ Result<ByteVector> CodecChain::Encode(Voxels voxels) const {
   return bytes;
 }
 
-std::optional<std::uint64_t> CodecChain::FixedSize(ShapeSpan shape) const {
-  return to_bytes_->has_fixed_size() ? EncodedSize(shape) : std::nullopt;
+std::optional<std::uint64_t> CodecChain::FixedItems(ShapeSpan shape) const {
+  if (!to_bytes_->has_fixed_size()) return std::nullopt;
+  if (array_codecs_.empty()) return to_bytes_->EncodedSize(shape);  // without memory for shapes
+  const auto shapes = ShapesOf(shape);
+  return shapes ? to_bytes_->EncodedSize(shapes->back()) : std::nullopt;
 }
 
-std::uint64_t CodecChain::NeededBytes(std::uint64_t size, ShapeSpan /*shape*/) const {
-  return bytes_codecs_.empty() ? to_bytes_->NeededBytes(size) : 0;
+std::optional<std::uint64_t> CodecChain::FixedSize(ShapeSpan shape) const {
+  return WithOverheads(FixedItems(shape));
+}
+
+// Decoding takes the whole chunk. A chunk that is too large is not decoded.
+std::uint64_t CodecChain::NeededBytes(std::uint64_t size, ShapeSpan shape) const {
+  if (bytes_codecs_.empty()) return to_bytes_->NeededBytes(size);
+  const bool decodes = bytes_codecs_.back()->CanDecode() && size <= kMaxCheckedBytes &&
+                       FixedItems(shape).value_or(0) <= kMaxCheckedBytes;
+  return decodes ? size : 0;
 }
 
 Status CodecChain::Check(ByteSpan start, std::uint64_t size, ShapeSpan shape) const {
+  const bool is_plain = bytes_codecs_.empty();
   const auto fixed = FixedSize(shape);
-  if (fixed && size != *fixed) return RefuseChunkSize(to_bytes_->subject(), *fixed, size);
-  if (!bytes_codecs_.empty()) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(shape));
-  return to_bytes_->CheckStart(start, size, shapes.back());
+  if (fixed && size != *fixed) {
+    return RefuseChunkSize(is_plain ? to_bytes_->subject() : kChunk, *fixed, size);
+  }
+  if (is_plain) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(shape));
+    return to_bytes_->CheckStart(start, size, shapes.back());
+  }
+  const std::uint64_t needed = NeededBytes(size, shape);
+  if (needed == 0) return {};
+  if (start.size() < needed) {
+    return RefuseChunk(kChunk, "expected all of its ", needed, " bytes, found ", start.size());
+  }
+  return CheckDecoding(start.first(needed), FixedItems(shape));
+}
+
+Status CodecChain::CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> items) const {
+  ByteVector decoded;
+  for (std::size_t i = bytes_codecs_.size(); i-- > 0;) {
+    if (!bytes_codecs_[i]->CanDecode()) return {};
+    // The codec that is decoded last gives the items; what lies between two codecs may be larger.
+    const std::uint64_t max_bytes =
+        i == 0 ? items.value_or(kMaxCheckedBytes) : 2 * kMaxCheckedBytes;
+    auto next = bytes_codecs_[i]->Decode(stored, max_bytes);
+    if (!next && next.error().code == ErrorCode::kResourceExhausted && !items) return {};
+    if (!next) return RefuseChunk(kChunk, next.error().message);
+    decoded = *std::move(next);
+    stored = decoded;
+  }
+  if (!items || stored.size() == *items) return {};
+  return RefuseChunk(kChunk, "expected it to decode to exactly ", *items, " bytes, found ",
+                     stored.size());
 }
 
 // That the first `count` array codecs give, or take, voxels of the type and the shape that they

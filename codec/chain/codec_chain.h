@@ -55,6 +55,10 @@ class CodecChain {
   static Result<std::shared_ptr<const CodecChain>> Bind(const ChainSpec& codecs,
                                                         const std::string& path,
                                                         const ArrayRepresentation& decoded);
+  // The same, only to check stored chunks: where Bind fails, or what is encoded is not known, the
+  // codecs at the end of the list that are known. Never null.
+  static std::shared_ptr<const CodecChain> BindToCheck(
+      const ChainSpec& codecs, const std::optional<ArrayRepresentation>& decoded);
 
   [[nodiscard]] const DataType& type() const { return decoded_.type; }
   [[nodiscard]] const ChunkEncoding& encoding() const { return encoding_; }
@@ -81,7 +85,9 @@ class CodecChain {
   // kResourceExhausted where the format cannot take so many bytes.
   [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const;
 
-  // What is known of stored chunks of `shape` without decoding their voxels, as ChunkCheck has it.
+  // What is known of stored chunks of `shape` without decoding their voxels, as ChunkCheck has it:
+  // a fixed size, that the bytes-to-bytes codecs at the end decode, to the bytes of all items where
+  // these have a fixed size, and what the array-to-bytes codec finds in its headers.
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(ShapeSpan shape) const;
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size, ShapeSpan shape) const;
   [[nodiscard]] Status Check(ByteSpan start, std::uint64_t size, ShapeSpan shape) const;
@@ -93,6 +99,11 @@ class CodecChain {
   // What the array-to-array codecs give.
   [[nodiscard]] const ArrayRepresentation& encoded() const;
   [[nodiscard]] Result<std::vector<Shape>> ShapesOf(ShapeSpan shape) const;
+  // The size to which the bytes-to-bytes codecs decode, where no other one is right.
+  [[nodiscard]] std::optional<std::uint64_t> FixedItems(ShapeSpan shape) const;
+  [[nodiscard]] std::optional<std::uint64_t> WithOverheads(
+      std::optional<std::uint64_t> items) const;
+  [[nodiscard]] Status CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> items) const;
   [[nodiscard]] Result<Voxels> DecodeBytes(ByteSpan encoded, const Shape& shape) const;
   [[nodiscard]] Status ExpectDeclared(const Voxels& voxels, std::size_t count,
                                       const Shape& shape) const;

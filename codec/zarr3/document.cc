@@ -6,14 +6,15 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/chain/chain_check.h"
 #include "codec/chain/codec_chain.h"
 #include "codec/chain/codec_spec.h"
+#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
-#include "codec/zarr3/check.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"
 #include "codec/zarr3/locator.h"
@@ -190,12 +191,34 @@ class ArrayReader {
     sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, sharding.levels);
     sharded.keys = MakeZarrShardKeys(sharded.shard_grid, sharded.key_encoding);
     sharded.layout_digest = ZarrLayoutDigest(source_.value());
-    sharded.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
+    sharded.check = MakeChainCheck(CodecChain::BindToCheck(sharding.flattened, StoredItems()),
+                                   sharding.chunk_shape);
     auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
     if (!format) return Forward(std::move(format).error(), path);
     sharded.format = *std::move(format);
     node_.sharded = std::move(sharded);
     return std::move(sharding.flattened);
+  }
+
+  // Of items that are no voxels only the size is known; nothing where that varies, or the type is
+  // not known.
+  [[nodiscard]] std::optional<ArrayRepresentation> StoredItems() const {
+    constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
+                                                             "null_terminated_bytes", "raw_bytes"};
+    constexpr std::uint64_t kMaxSize = ~std::uint32_t{0};
+    const std::string& name = array_.type_name;
+    const ArrayRepresentation items{array_.data_type, array_.rank()};
+    if (FindDataType(DataTypeDialect::kZarr, name)) return items;
+    auto size = DataTypeSize(DataTypeDialect::kZarr, name);
+    const JsonValue* const configuration = data_type_.Find("configuration");
+    if (IsOneOf(kSizedTypes, name) && configuration != nullptr) {
+      const auto length =
+          JsonCursor(*configuration, "").UnsignedMember("length_bytes", 1, kMaxSize);
+      if (length) size = *length;
+    }
+    if (!size) return std::nullopt;
+    return ArrayRepresentation{{DataType::Kind::kRaw, static_cast<std::uint32_t>(*size)},
+                               array_.rank()};
   }
 
   // What only voxels need.
