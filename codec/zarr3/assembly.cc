@@ -188,7 +188,7 @@ std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
   const ZarrFormatLevel& outer = *levels.front();
   if (levels.size() > 1 || !outer.level.outer.empty()) return nullptr;
   // Only the index shows whether there is space for a crc32c: a chunk may follow it immediately.
-  if (outer.level.index_at_start && outer.level.index.guess_checksum) return nullptr;
+  if (outer.level.index_at_start && outer.level.guess_checksum) return nullptr;
   if (base_size < outer.index.smallest_size()) return nullptr;
   return std::make_unique<ZarrAssembly>(levels, InOrder(chunks), base_size);
 }

@@ -35,18 +35,15 @@ class ZarrIndexCodec {
   // The smallest size that Decode takes: without the checksum whose presence is guessed.
   [[nodiscard]] std::uint64_t smallest_size() const { return smallest_size_; }
 
-  // Decodes the index codecs. `encoded` has encoded_size() bytes, or fewer, down to
-  // smallest_size(), where the shard has no more. `shard_size` serves to recognise an index without
-  // checksum. Fails with kDataLoss on a checksum that does not match.
+  // Decodes to little-endian numbers in C order. `encoded` has encoded_size() bytes, or fewer, down
+  // to smallest_size(), where the shard has no more. `shard_size` serves to recognise an index
+  // without checksum. Fails with kDataLoss on a checksum that does not match.
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan encoded, std::uint64_t shard_size) const;
   // The row of a slot in a decoded index. Requires: slot < chunk_count.
   // Inline, because it is called for each of the millions of slots of an index.
-  [[nodiscard]] ZarrIndexRow Row(ByteSpan decoded, std::uint64_t slot) const {
-    const RowPosition position = PositionOf(slot);
-    const std::uint64_t offset = LoadU64Le(decoded.data() + position.offset_at);
-    const std::uint64_t size = LoadU64Le(decoded.data() + position.size_at);
-    if (!level_.index.big_endian) return {offset, size};
-    return {__builtin_bswap64(offset), __builtin_bswap64(size)};
+  [[nodiscard]] static ZarrIndexRow Row(ByteSpan decoded, std::uint64_t slot) {
+    const std::uint8_t* const at = decoded.data() + slot * kRowSize;
+    return {LoadU64Le(at), LoadU64Le(at + kFieldSize)};
   }
 
   // The index with these entries, whose ranges count from the start of the shard; the other slots
@@ -54,16 +51,6 @@ class ZarrIndexCodec {
   [[nodiscard]] Result<ByteVector> Encode(std::span<const IndexEntry> entries) const;
 
  private:
-  // The offsets of the two fields of a row in a decoded index.
-  struct RowPosition {
-    std::uint64_t offset_at;
-    std::uint64_t size_at;
-  };
-  [[nodiscard]] RowPosition PositionOf(std::uint64_t slot) const {
-    return strides_.empty() ? RowPosition{slot * kRowSize, slot * kRowSize + kFieldSize}
-                            : TransposedPositionOf(slot);
-  }
-  [[nodiscard]] RowPosition TransposedPositionOf(std::uint64_t slot) const;
   [[nodiscard]] Result<ByteVector> DecodeGuessed(ByteSpan encoded, std::uint64_t shard_size) const;
   [[nodiscard]] bool IsPlausible(ByteSpan decoded, std::uint64_t shard_size) const;
 
@@ -71,11 +58,10 @@ class ZarrIndexCodec {
   static constexpr std::uint64_t kRowSize = 2 * kFieldSize;
 
   const ZarrShardLevel& level_;
+  Shape shape_;  // [grid_shape…, 2]
   std::uint64_t plain_size_;
   std::uint64_t encoded_size_;
   std::uint64_t smallest_size_;
-  // The distance of neighbours in the encoded array, for each dimension of the array [grid…, 2].
-  std::vector<std::uint64_t> strides_;
 };
 
 // One level of a shard format.

@@ -11,13 +11,27 @@
 #include "codec/core/crc32c.h"
 #include "codec/json/meaning.h"
 #include "codec/json/writer.h"
-#include "codec/zarr3/defaults.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::array<std::string_view, 5> kZarrMembers = {
     "data_type", "chunk_grid", "chunk_key_encoding", "codecs", "storage_transformers"};
+
+// Spools have digests that leave these out. An empty `value`: every value is a default, because
+// decoding ignores the member.
+struct ConfigurationDefault {
+  std::string_view name;
+  std::string_view member;
+  std::string_view value;
+};
+constexpr std::array<ConfigurationDefault, 7> kDefaults = {{{"bytes", "endian", "\"little\""},
+                                                            {"zstd", "checksum", "false"},
+                                                            {"numcodecs.zstd", "checksum", "false"},
+                                                            {"blosc", "blocksize", "0"},
+                                                            {"blosc", "typesize", ""},
+                                                            {"default", "separator", "\"/\""},
+                                                            {"v2", "separator", "\".\""}}};
 
 bool SaysNothing(const JsonValue& value) {
   return value.is_null() || (value.is_object() && value.members().empty());
@@ -65,6 +79,13 @@ JsonValue WithoutDefaults(const JsonValue& value) {
 }
 
 }  // namespace
+
+bool IsZarrDefault(std::string_view name, std::string_view member, const JsonValue& value) {
+  return std::any_of(kDefaults.begin(), kDefaults.end(), [&](const ConfigurationDefault& known) {
+    return known.name == name && known.member == member &&
+           (known.value.empty() || known.value == WriteJson(value, 0));
+  });
+}
 
 std::uint32_t LayoutDigest(const JsonValue& layout) {
   return Crc32c(AsBytes(WriteJson(Canonical(layout), 0)));

@@ -3,10 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "codec/json/json.h"
 
 namespace unshard {
+
+// Whether a configuration of the codec or key encoding `name` that lacks `member` means the same to
+// readers as one with this `value`.
+bool IsZarrDefault(std::string_view name, std::string_view member, const JsonValue& value);
 
 // Equal for values that mean the same: the order of members, the spelling of numbers and null
 // members make no difference.

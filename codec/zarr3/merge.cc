@@ -17,8 +17,8 @@
 #include "codec/shard/layout_change.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
-#include "codec/zarr3/defaults.h"
 #include "codec/zarr3/document.h"
+#include "codec/zarr3/layout_digest.h"
 
 namespace unshard {
 namespace {

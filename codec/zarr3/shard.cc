@@ -105,7 +105,7 @@ class ZarrIndexWalk final : public IndexWalk {
     const auto within = MakeByteRange(row.offset, row.size, body_.size);
     if (!within) return kDamagedRange;
     const ByteRange range{body_.begin + within->begin, within->size};
-    if (!levels_[depth_]->level.index.guess_checksum && range.size > 0 &&
+    if (!levels_[depth_]->level.guess_checksum && range.size > 0 &&
         range.begin < index_range_.end() && index_range_.begin < range.end()) {
       return kDamagedRange;
     }
@@ -244,6 +244,11 @@ class ZarrShardKeys final : public ShardKeys {
 };
 
 }  // namespace
+
+ChunkCodecPtr NewZarrIndexChain(std::size_t rank) {
+  return *CodecChain::Bind({CodecOfZarr3("bytes"), CodecOfZarr3("crc32c")}, "index_codecs",
+                           {kUint64, rank + 1});
+}
 
 std::uint64_t ZarrShardLevel::leading_bytes() const {
   std::uint64_t bytes = 0;

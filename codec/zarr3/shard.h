@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "codec/chain/codec_spec.h"
+#include "codec/chain/codec_chain.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/shard/chunk_locator.h"
@@ -22,16 +22,9 @@ namespace unshard {
 // The most entries of an index.
 inline constexpr std::uint64_t kMaxZarrIndexEntries = std::uint64_t{1} << 30;
 
-// The encoding of an index, a u64 array of shape [chunks per shard…, 2].
-struct ZarrIndexEncoding {
-  bool big_endian = false;
-  std::vector<std::size_t> order;  // of all transposes combined, rank + 1 axes; empty: none
-  // In order of encoding; each has a fixed overhead.
-  std::vector<BytesCodecPtr> bytes_codecs;
-  // Set where index_codecs are absent: a crc32c follows the index, or, where that does not match,
-  // nothing does.
-  bool guess_checksum = false;
-};
+// The chain of an index whose level has so many dimensions, as new shards have it: little-endian
+// numbers and a crc32c. Never null.
+ChunkCodecPtr NewZarrIndexChain(std::size_t rank);
 
 // One level of sharding.
 struct ZarrShardLevel {
@@ -40,7 +33,11 @@ struct ZarrShardLevel {
   std::vector<std::uint64_t> grid_shape;   // chunks per shard, in this level's dimensions
   std::uint64_t chunk_count = 1;           // product of grid_shape, at most kMaxZarrIndexEntries
   bool index_at_start = false;
-  ZarrIndexEncoding index;
+  // Encodes the index, an array of uint64 of the shape [grid_shape…, 2], to a fixed size.
+  ChunkCodecPtr index_chain;
+  // Set where index_codecs are absent: the crc32c of NewZarrIndexChain follows the index, or, where
+  // that does not match, nothing does.
+  bool guess_checksum = false;
   // The codecs after sharding_indexed, in order of encoding; each has a fixed overhead.
   std::vector<BytesCodecPtr> outer;
 

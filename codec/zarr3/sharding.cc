@@ -23,37 +23,24 @@ Result<BytesCodecPtr> KnownBytesCodec(const CodecSpec& codec, std::string_view u
   return made;
 }
 
-Status AppendIndexChecksum(const CodecSpec& codec, ZarrIndexEncoding& index) {
-  constexpr std::string_view kInTheWay =
-      "has no known fixed output size, so the shard index cannot be located";
-  UNSHARD_ASSIGN_OR_RETURN(auto made, KnownBytesCodec(codec, kInTheWay));
-  if (!made->fixed_overhead()) return ShardingNotSupported(codec, kInTheWay);
-  index.bytes_codecs.push_back(std::move(made));
-  return {};
-}
-
-Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t rank) {
-  const std::size_t index_rank = rank + 1;
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, index_rank));
-  ZarrIndexEncoding index;
+// The chain of the index of a level with so many dimensions.
+Result<ChunkCodecPtr> BindIndexCodecs(const JsonCursor& codecs, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, rank + 1));
   bool has_bytes = false;
   for (const CodecSpec& codec : chain) {
     if (has_bytes) {
-      UNSHARD_RETURN_IF_ERROR(AppendIndexChecksum(codec, index));
-    } else if (codec.name == "bytes") {
-      UNSHARD_ASSIGN_OR_RETURN(index.big_endian, IsBigEndian(codec));
-      has_bytes = true;
-    } else if (codec.name == "transpose") {
-      UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, index_rank));
-      index.order =
-          Transposed(index.order.empty() ? IdentityOrder(index_rank) : index.order, order);
-    } else {
+      UNSHARD_ASSIGN_OR_RETURN(const auto bound, BindBytesToBytes(codec));
+      if (bound && bound->fixed_overhead()) continue;
       return ShardingNotSupported(
-          codec, "is not supported before \"bytes\" in index_codecs; expected transpose");
+          codec, "has no known fixed output size, so the shard index cannot be located");
     }
+    has_bytes = codec.name == "bytes";
+    if (has_bytes || codec.name == "transpose") continue;
+    return ShardingNotSupported(
+        codec, "is not supported before \"bytes\" in index_codecs; expected transpose");
   }
   if (!has_bytes) return codecs.Expected("a chain with the codec \"bytes\"");
-  return index;
+  return CodecChain::Bind(chain, codecs.path(), {kUint64, rank + 1});
 }
 
 Result<bool> IndexIsAtStart(const JsonCursor& configuration) {
@@ -183,9 +170,10 @@ class Resolver {
     UNSHARD_ASSIGN_OR_RETURN(level.index_at_start, IndexIsAtStart(configuration));
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, configuration.OptionalMember("index_codecs"));
     if (codecs.empty()) {
-      level.index.guess_checksum = true;
+      level.index_chain = NewZarrIndexChain(axes_.size());
+      level.guess_checksum = true;
     } else {
-      UNSHARD_ASSIGN_OR_RETURN(level.index, ParseIndexCodecs(codecs.front(), axes_.size()));
+      UNSHARD_ASSIGN_OR_RETURN(level.index_chain, BindIndexCodecs(codecs.front(), axes_.size()));
     }
     result_.levels.push_back(std::move(level));
     return {};

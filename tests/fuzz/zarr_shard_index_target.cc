@@ -1,5 +1,6 @@
 // One byte of parameters, the rest a whole shard: its walk ends, and every entry lies within it.
 #include <algorithm>
+#include <string>
 #include <variant>
 
 #include "codec/zarr3/shard.h"
@@ -9,6 +10,17 @@
 namespace unshard {
 namespace {
 
+ChunkCodecPtr IndexChain(std::uint8_t parameters) {
+  std::string codecs = "[";
+  if ((parameters & 8) != 0) {
+    codecs += R"({"name": "transpose", "configuration": {"order": [1, 0]}}, )";
+  }
+  const char* const endian = (parameters & 2) != 0 ? "big" : "little";
+  codecs += std::string(R"({"name": "bytes", "configuration": {"endian": ")") + endian + "\"}}]";
+  const JsonValue json = ParseJson(codecs).value();
+  return BindZarr3Chain(JsonCursor(json, "index_codecs"), kUint64, 2).value();
+}
+
 ZarrShardLevel Level(std::uint64_t chunks, std::uint8_t parameters) {
   ZarrShardLevel level;
   level.axes = {0};
@@ -16,9 +28,8 @@ ZarrShardLevel Level(std::uint64_t chunks, std::uint8_t parameters) {
   level.grid_shape = {chunks};
   level.chunk_count = chunks;
   level.index_at_start = (parameters & 1) != 0;
-  level.index.big_endian = (parameters & 2) != 0;
-  level.index.guess_checksum = (parameters & 4) != 0;
-  if ((parameters & 8) != 0) level.index.order = {1, 0};
+  level.guess_checksum = (parameters & 4) != 0;
+  level.index_chain = level.guess_checksum ? NewZarrIndexChain(1) : IndexChain(parameters);
   if ((parameters & 16) != 0) level.outer = {*BindBytesCodec("crc32c")};
   return level;
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "codec/zarr3/shard.h"
-#include "tests/support/codecs.h"
 
 namespace unshard {
 namespace {
@@ -51,8 +50,7 @@ Result<std::shared_ptr<const ShardFormat>> OneDimensionalFormat(std::uint64_t sl
   level.chunk_shape = {1};
   level.grid_shape = {slot_count};
   level.chunk_count = slot_count;
-  UNSHARD_ASSIGN_OR_RETURN(auto checksum, BindBytesCodec("crc32c"));
-  level.index.bytes_codecs = {std::move(checksum)};
+  level.index_chain = NewZarrIndexChain(1);
   std::vector<ZarrShardLevel> levels;
   levels.push_back(std::move(level));
   return MakeZarrShardFormat(std::move(levels), {});
