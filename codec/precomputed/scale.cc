@@ -77,6 +77,7 @@ JsonValue WriteScale(const std::string& key, const ArrayMetadata& array) {
   scale.Set("voxel_offset", Xyz(array.origin, whole));
   scale.Set("chunk_sizes", JsonValue::Array({Xyz(array.chunk_shape, whole)}));
   for (const auto& [name, value] : array.codec_json.members()) scale.Set(name, value);
+  if (!array.sharding.is_null()) scale.Set("sharding", array.sharding);
   return scale;
 }
 

@@ -161,7 +161,7 @@ void DescribeZarr2(const ArrayMetadata& from, Description& array) {
     const JsonValue* const found = from.codec_json.Find(key);
     return found != nullptr ? *found : JsonValue();
   };
-  array.dtype = Zarr2TypeName(from.type_name);
+  array.dtype = Zarr2TypeName(array.dtype);
   if (TextOf(from.codec_json, "order") == "F") array.inner_order = ReversedOrder(from.rank());
   if (!from.fill_json.is_null()) {
     const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
@@ -239,7 +239,7 @@ JsonValue ScaleCodec(const JsonValue& members, const std::optional<ShardingSpec>
 }
 
 Status DescribeScale(const ArrayMetadata& from, Description& array) {
-  if (array.units.empty()) return Forward(from.voxels.error(), "");
+  if (array.units.empty() && !from.voxels) return Forward(from.voxels.error(), "");
   for (std::size_t i = 0; i < kAxes; ++i) {
     const std::int64_t offset = from.origin[kAxes - 1 - i];
     DomainDimension& one = array.domain.dimensions[i];
@@ -286,11 +286,11 @@ Result<SignedShape> ListedExtents(const ArrayMetadata& array,
 }  // namespace
 
 Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
-  if (from.type_name.empty() || from.chunk_shape.size() != from.rank()) {
+  if (!from.voxels && (from.type_name.empty() || from.chunk_shape.size() != from.rank())) {
     return Forward(from.voxels.error(), "");
   }
   Description array;
-  array.dtype = from.type_name;
+  array.dtype = from.type_name.empty() ? DataTypeName(from.data_type) : from.type_name;
   UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ListedExtents(from, from.shape));
   array.domain = ResizableDomain(shape);
   SetLabels(Listed(from, from.axis_names), array.domain);

@@ -2,7 +2,7 @@
 //
 //   1. Data type and domain, and chunks as far as `wanted` does not constrain them, are taken from
 //      the schema of the unsharded array that a view of the source presents.
-//   2. A new array is created from both (codec/schema/new_dataset.h).
+//   2. A new array is created from both (codec/schema/new_array.h).
 //   3. The members of its document that say how chunks are stored replace those of the view's
 //      document, but for the codec where `wanted` does not constrain it.
 #include "codec/schema/copied_documents.h"
@@ -16,25 +16,16 @@
 
 #include "codec/array/document_names.h"
 #include "codec/json/writer.h"
-#include "codec/precomputed/info.h"
+#include "codec/precomputed/scale.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/schema/array_schema.h"
 #include "codec/schema/chunk_shape.h"
-#include "codec/schema/new_dataset.h"
+#include "codec/schema/new_array.h"
 
 namespace unshard {
 namespace {
-
-Result<JsonValue> SchemaOf(ArrayDialect format, const JsonValue& document, std::size_t level) {
-  if (format == ArrayDialect::kPrecomputed) {
-    UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(document));
-    return SchemaOf(info.scales.at(level).array);
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const auto array, ParseArray(format, document, JsonValue()));
-  return SchemaOf(array);
-}
 
 // Whether a schema can ask for the encoding of a volume.
 bool HasSchemaEncoding(const JsonValue& schema) {
@@ -119,75 +110,48 @@ Result<Schema> WithDefaults(ArrayDialect format, const JsonValue& schema, const 
   return merged;
 }
 
-// Step 3: members that `from` lacks are erased.
-void TakeMembers(const JsonValue& from, std::initializer_list<const char*> names, JsonValue& to) {
-  for (const char* name : names) {
-    const JsonValue* value = from.Find(name);
-    value != nullptr ? void(to.Set(name, *value)) : void(to.Erase(name));
-  }
-}
-
-// The codecs of `document` are those of the inner chunks, where `made` has shards.
-void TakeShards(JsonValue made, JsonValue& document) {
-  JsonValue codecs = *document.Find("codecs");
-  TakeMembers(made, {"chunk_grid"}, document);
-  for (JsonValue& codec : made.Find("codecs")->mutable_items()) {
-    if (TextOf(codec, "name") != "sharding_indexed") continue;
-    codec.Find("configuration")->Set("codecs", std::move(codecs));
-    document.Set("codecs", std::move(*made.Find("codecs")));
-    return;
-  }
-}
-
-// The encodings that a schema cannot ask for compress by themselves.
-void TakeScale(const JsonValue& made, JsonValue& scale) {
-  TakeMembers(made, {"chunk_sizes", "sharding"}, scale);
-  if (JsonValue* sharding = scale.Find("sharding")) {
-    sharding->Set("data_encoding", JsonValue::String("raw"));
-  }
-}
-
-void TakeStorageWithoutCodec(ArrayDialect format, JsonValue made, std::size_t level,
-                             JsonValue& document) {
-  switch (format) {
+// The members of a document, or of a scale, that say how chunks are stored.
+std::vector<const char*> StorageMembers(ArrayDialect dialect) {
+  switch (dialect) {
     case ArrayDialect::kPrecomputed:
-      return TakeScale(made.Find("scales")->items().front(),
-                       document.Find("scales")->mutable_items()[level]);
+      return {"chunk_sizes",  "encoding", "sharding", "compressed_segmentation_block_size",
+              "jpeg_quality", "png_level"};
     case ArrayDialect::kZarr3:
-      return TakeShards(std::move(made), document);
+      return {"chunk_grid", "codecs"};
     case ArrayDialect::kZarr2:
-      return TakeMembers(made, {"chunks"}, document);
+      return {"chunks", "compressor", "filters", "order", "dtype"};
     case ArrayDialect::kN5:
-      return TakeMembers(made, {"blockSize"}, document);
+      break;
   }
+  return {"blockSize", "compression"};
 }
 
-void TakeStorage(ArrayDialect format, JsonValue made, std::size_t level, JsonValue& document) {
-  switch (format) {
-    case ArrayDialect::kPrecomputed:
-      TakeMembers(made.Find("scales")->items().front(),
-                  {"chunk_sizes", "encoding", "sharding", "compressed_segmentation_block_size",
-                   "jpeg_quality", "png_level"},
-                  document.Find("scales")->mutable_items()[level]);
-      return;
-    case ArrayDialect::kZarr3:
-      return TakeMembers(made, {"chunk_grid", "codecs"}, document);
-    case ArrayDialect::kZarr2:
-      return TakeMembers(made, {"chunks", "compressor", "filters", "order", "dtype"}, document);
-    case ArrayDialect::kN5:
-      return TakeMembers(made, {"blockSize", "compression"}, document);
+// Stores `array` as `wanted` has it. `document`: its own, or its scale.
+Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
+  const ArrayDialect dialect = array.dialect;
+  const bool is_scale = dialect == ArrayDialect::kPrecomputed;
+  if (is_scale) array.axis_names = {"channel", "z", "y", "x"};
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue schema, SchemaOf(array));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(dialect, schema, wanted));
+  UNSHARD_ASSIGN_OR_RETURN(const ArrayMetadata made, NewArray(dialect, constraints));
+  array.chunk_shape = made.chunk_shape;
+  array.shard_shape = made.shard_shape;
+  if (is_scale) array.sharding = made.sharding;
+  if (constraints.codec || constraints.chunk_layout.inner_order.value) {
+    array.codec_json = made.codec_json;
+    array.sharding = made.sharding;
+  } else if (is_scale && !array.sharding.is_null()) {
+    // The encodings that a schema cannot ask for compress by themselves.
+    array.sharding.Set("data_encoding", JsonValue::String("raw"));
   }
-}
-
-Status StoreAs(ArrayDialect format, const Schema& wanted, std::size_t level, JsonValue& document) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue schema, SchemaOf(format, document, level));
-  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(format, schema, wanted));
-  const bool keeps_codec = !constraints.codec && !constraints.chunk_layout.inner_order.value;
-  UNSHARD_ASSIGN_OR_RETURN(auto made, NewDataset(format, constraints, {}));
-  for (DatasetDocument& one : made) {
-    if (one.path == ".zattrs") continue;
-    (keeps_codec ? TakeStorageWithoutCodec : TakeStorage)(format, std::move(one.document), level,
-                                                          document);
+  JsonValue written = is_scale ? WriteScale("", array) : JsonValue();
+  if (!is_scale) {
+    UNSHARD_ASSIGN_OR_RETURN(ArrayDocuments documents, DocumentsOf(array));
+    written = std::move(documents.array);
+  }
+  for (const char* member : StorageMembers(dialect)) {
+    const JsonValue* const value = written.Find(member);
+    value != nullptr ? document.Set(member, *value) : void(document.Erase(member));
   }
   return {};
 }
@@ -213,12 +177,14 @@ Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source
   if (warnings != nullptr) {
     warnings->insert(warnings->end(), presented.warnings.begin(), presented.warnings.end());
   }
+  const bool is_volume = to == ArrayDialect::kPrecomputed;
   for (std::size_t level = 0; wanted && level < presented.levels.size(); ++level) {
-    const std::string directory =
-        to == ArrayDialect::kPrecomputed ? std::string() : presented.levels[level].path;
+    const std::string directory = is_volume ? std::string() : presented.levels[level].path;
     for (PresentedDataset::Document& document : presented.documents) {
       if (document.directory != directory || document.name != ArrayDocumentName(to)) continue;
-      Status stored = StoreAs(to, *wanted, level, document.content);
+      JsonValue& content = document.content;
+      Status stored = StoreAs(*wanted, presented.levels[level].array.presented,
+                              is_volume ? content.Find("scales")->mutable_items()[level] : content);
       if (stored) continue;
       return Forward(std::move(stored).error(), "level " + std::to_string(level));
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/pyramid/pyramid.h"
-#include "codec/schema/new_pyramid.h"
+#include "codec/schema/new_dataset.h"
 #include "codec/schema/schema.h"
 
 namespace unshard {

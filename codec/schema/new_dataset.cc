@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "codec/array/document_names.h"
+#include "codec/json/number.h"
+#include "codec/pyramid/n5_pyramid.h"
+#include "codec/pyramid/ome_multiscale.h"
 #include "codec/schema/creation_steps.h"
-#include "codec/schema/n5_creation.h"
-#include "codec/schema/precomputed_creation.h"
-#include "codec/schema/zarr2_creation.h"
-#include "codec/schema/zarr3_creation.h"
+#include "codec/schema/new_array.h"
+#include "codec/schema/new_scale.h"
 
 namespace unshard {
 namespace {
@@ -19,16 +20,16 @@ constexpr std::size_t kMaxScales = 64;
 bool IsSpaceLabel(const std::string& label) { return label == "x" || label == "y" || label == "z"; }
 
 // The labels of the dimensions; by position where the schema has none.
-std::vector<std::string> LabelsOf(ArrayDialect format, const IndexDomain& domain) {
+std::vector<std::string> LabelsOf(ArrayDialect dialect, const IndexDomain& domain) {
   const std::size_t rank = domain.rank();
-  if (format == ArrayDialect::kPrecomputed) return {"x", "y", "z", "channel"};
+  if (dialect == ArrayDialect::kPrecomputed) return {"x", "y", "z", "channel"};
   if (domain.labelled()) return domain.labels();
   // Fastest first; in the order of OME-Zarr.
   const std::vector<std::string> names = {"x", "y", "z", "c", "t"};
   std::vector<std::string> labels(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     const std::string label = i < names.size() ? names[i] : "d" + std::to_string(i);
-    labels[format == ArrayDialect::kN5 ? i : rank - 1 - i] = label;
+    labels[dialect == ArrayDialect::kN5 ? i : rank - 1 - i] = label;
   }
   return labels;
 }
@@ -41,30 +42,29 @@ std::vector<std::int64_t> DefaultFactors(const std::vector<std::string>& labels)
 }
 
 // The factors of every level with respect to the first one.
-Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect format,
+Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect dialect,
                                                             const IndexDomain& domain,
                                                             const NewScales& scales) {
   if (scales.count < 1 || scales.count > kMaxScales) {
-    return CannotCreate("scales: expected 1 to 64 scales, found " + std::to_string(scales.count));
+    return CannotCreate("scales: expected 1 to 64 scales, found ", scales.count);
   }
-  const std::vector<std::int64_t> usual = DefaultFactors(LabelsOf(format, domain));
+  const std::vector<std::int64_t> usual = DefaultFactors(LabelsOf(dialect, domain));
   std::vector<std::vector<std::int64_t>> totals = {std::vector<std::int64_t>(domain.rank(), 1)};
   for (std::size_t level = 1; level < scales.count; ++level) {
     std::vector<std::int64_t> step = usual;
     if (!scales.factors.empty()) {
       step = scales.factors[std::min(level, scales.factors.size()) - 1];
-      if (step.size() + 1 == domain.rank() && format == ArrayDialect::kPrecomputed) {
+      if (step.size() + 1 == domain.rank() && dialect == ArrayDialect::kPrecomputed) {
         step.push_back(1);
       }
     }
     if (step.size() != domain.rank()) {
-      return CannotCreate("factors: expected one factor for each of the " +
-                          std::to_string(domain.rank()) + " dimensions");
+      return CannotCreate("factors: expected one factor for each of the ", domain.rank(),
+                          " dimensions");
     }
     for (std::size_t i = 0; i < step.size(); ++i) {
       if (step[i] < 1 || step[i] > kMaxFactor) {
-        return CannotCreate("factors: expected numbers of 1 or more, found " +
-                            std::to_string(step[i]));
+        return CannotCreate("factors: expected numbers of 1 or more, found ", step[i]);
       }
       const std::int64_t before = totals.back()[i];
       if (before > kInfiniteIndex / step[i])
@@ -103,58 +103,122 @@ Schema Coarser(const Schema& schema, const std::vector<std::int64_t>& factors, b
   return level;
 }
 
-// The scales of several volumes with one scale each, as one volume.
-Result<std::vector<DatasetDocument>> JoinScales(std::vector<JsonValue> infos) {
-  JsonValue info = std::move(infos.front());
-  std::vector<JsonValue>& scales = info.Find("scales")->mutable_items();
-  for (std::size_t i = 1; i < infos.size(); ++i) {
-    JsonValue scale = std::move(infos[i].Find("scales")->mutable_items().front());
-    for (const JsonValue& other : scales) {
-      if (TextOf(other, "key") != TextOf(scale, "key")) continue;
-      return CannotCreate("two scales have the resolution " + TextOf(scale, "key") +
-                          ": choose larger factors");
+// Several levels of one volume. Lists are in the order of the schema.
+struct Pyramid {
+  ArrayDialect dialect;
+  std::vector<ArrayMetadata> levels;               // the finest first
+  std::vector<std::string> labels;                 // of the dimensions
+  const DimensionUnits& units;                     // of the first level; empty: none
+  std::vector<std::vector<std::int64_t>> factors;  // of each level, relative to the first one
+};
+
+// Lengths are in nanometres; other units, and none, stay. Every level begins at 0.
+PyramidGeometry GeometryOf(const Pyramid& pyramid) {
+  PyramidGeometry geometry;
+  std::vector<double> finest;
+  for (std::size_t i = 0; i < pyramid.labels.size(); ++i) {
+    const std::string& label = pyramid.labels[i];
+    PyramidAxis axis{label, KindOfAxis(label), ""};
+    finest.push_back(1);
+    if (i < pyramid.units.size() && pyramid.units[i]) {
+      const DimensionUnit& unit = *pyramid.units[i];
+      const auto nanometres = Nanometres(unit);
+      finest.back() = nanometres.value_or(unit.multiplier);
+      axis.unit = nanometres ? "nm" : unit.base;
     }
-    scales.push_back(std::move(scale));
+    geometry.axes.push_back(std::move(axis));
   }
-  return std::vector<DatasetDocument>{{"info", std::move(info)}};
+  for (const std::vector<std::int64_t>& factors : pyramid.factors) {
+    LevelPosition level{finest, std::vector<double>(finest.size(), 0)};
+    for (std::size_t i = 0; i < finest.size(); ++i) {
+      level.resolution[i] *= static_cast<double>(factors[i]);
+    }
+    geometry.levels.push_back(std::move(level));
+  }
+  return geometry;
 }
 
-Result<JsonValue> NewArray(ArrayDialect format, const Schema& schema) {
-  switch (format) {
-    case ArrayDialect::kPrecomputed:
-      return NewPrecomputedVolume(schema);
-    case ArrayDialect::kZarr3:
-      return NewZarr3Array(schema);
-    case ArrayDialect::kZarr2:
-      return NewZarr2Array(schema);
-    case ArrayDialect::kN5:
-      break;
+// OME-Zarr (0.5 in v3, 0.4 in v2) with the levels 0, 1, ….
+Result<std::vector<DatasetDocument>> ZarrDocuments(Pyramid pyramid) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < pyramid.levels.size(); ++i) paths.push_back(std::to_string(i));
+  JsonValue attributes = JsonValue::Object(
+      {{"ome", JsonValue::Object({{"version", JsonValue::String("0.5")},
+                                  {"multiscales", MultiscalesOf(GeometryOf(pyramid), paths)}})}});
+  const bool is_v3 = pyramid.dialect == ArrayDialect::kZarr3;
+  JsonValue group = JsonValue::Object({{"zarr_format", IntegerNumber(is_v3 ? 3 : 2)}});
+  std::vector<DatasetDocument> documents;
+  if (is_v3) {
+    group.Set("node_type", JsonValue::String("group"));
+    group.Set("attributes", std::move(attributes));
+    documents.push_back({"zarr.json", std::move(group)});
+  } else {
+    documents.push_back({".zgroup", std::move(group)});
+    documents.push_back({".zattrs", AttributesInZarr2(std::move(attributes))});
   }
-  return NewN5Dataset(schema);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    pyramid.levels[i].key_encoding.separator = '/';
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue level, DocumentOfNew(pyramid.levels[i]));
+    documents.push_back({paths[i] + "/" + ArrayDocumentName(pyramid.dialect), std::move(level)});
+  }
+  return documents;
+}
+
+// The conventions of n5-viewer, n5-universe and Paintera with the levels s0, s1, …. A schema of N5
+// has the fastest axis first, its geometry the slowest.
+Result<std::vector<DatasetDocument>> N5Documents(Pyramid pyramid) {
+  PyramidGeometry geometry = GeometryOf(pyramid);
+  std::reverse(geometry.axes.begin(), geometry.axes.end());
+  for (LevelPosition& level : geometry.levels) {
+    std::reverse(level.resolution.begin(), level.resolution.end());
+  }
+  const bool lengths = std::any_of(geometry.axes.begin(), geometry.axes.end(),
+                                   [](const PyramidAxis& axis) { return axis.unit == "nm"; });
+  if (!lengths) {
+    for (PyramidAxis& axis : geometry.axes) axis.unit = "pixel";
+  }
+  JsonValue group = JsonValue::Object({{"n5", JsonValue::String("2.0.0")}});
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue of_pyramid, N5GroupOf(geometry));
+  for (const auto& [name, value] : of_pyramid.members()) group.Set(name, value);
+  std::vector<DatasetDocument> documents;
+  documents.push_back({"attributes.json", std::move(group)});
+  for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue level, DocumentOfNew(pyramid.levels[i]));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(geometry, i));
+    for (const auto& [name, value] : members.members()) level.Set(name, value);
+    documents.push_back({"s" + std::to_string(i) + "/attributes.json", std::move(level)});
+  }
+  return documents;
 }
 
 }  // namespace
 
-Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
+Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
                                                 const NewScales& scales) {
   Schema finest = schema;
   // The group of an OME-Zarr 0.4 pyramid has the units that a .zarray lacks.
-  if (scales.count > 1 && format == ArrayDialect::kZarr2) finest.dimension_units.clear();
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue first, NewArray(format, finest));
+  if (scales.count > 1 && dialect == ArrayDialect::kZarr2) finest.dimension_units.clear();
+  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata first, NewArray(dialect, finest));
   if (scales.count == 1) {
-    return std::vector<DatasetDocument>{{ArrayDocumentName(format), std::move(first)}};
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue document, DocumentOfNew(first));
+    return std::vector<DatasetDocument>{{ArrayDocumentName(dialect), std::move(document)}};
   }
-  UNSHARD_ASSIGN_OR_RETURN(auto totals, TotalFactors(format, *schema.domain, scales));
-  std::vector<JsonValue> levels = {std::move(first)};
+  UNSHARD_ASSIGN_OR_RETURN(auto totals, TotalFactors(dialect, *schema.domain, scales));
+  const bool is_volume = dialect == ArrayDialect::kPrecomputed;
+  std::vector<ArrayMetadata> levels = {std::move(first)};
   for (std::size_t i = 1; i < totals.size(); ++i) {
-    const bool precomputed = format == ArrayDialect::kPrecomputed;
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue level,
-                             NewArray(format, Coarser(finest, totals[i], precomputed)));
+    UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata level,
+                             NewArray(dialect, Coarser(finest, totals[i], is_volume)));
     levels.push_back(std::move(level));
   }
-  if (format == ArrayDialect::kPrecomputed) return JoinScales(std::move(levels));
-  return PyramidDocuments(format, {std::move(levels), LabelsOf(format, *schema.domain),
-                                   schema.dimension_units, std::move(totals)});
+  if (is_volume) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue info, InfoOfNew(levels));
+    return std::vector<DatasetDocument>{{"info", std::move(info)}};
+  }
+  Pyramid pyramid{dialect, std::move(levels), LabelsOf(dialect, *schema.domain),
+                  schema.dimension_units, std::move(totals)};
+  return dialect == ArrayDialect::kN5 ? N5Documents(std::move(pyramid))
+                                      : ZarrDocuments(std::move(pyramid));
 }
 
 }  // namespace unshard

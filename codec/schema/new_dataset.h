@@ -9,10 +9,15 @@
 
 #include "codec/array/array_metadata.h"
 #include "codec/core/error.h"
-#include "codec/schema/new_pyramid.h"
+#include "codec/json/json.h"
 #include "codec/schema/schema.h"
 
 namespace unshard {
+
+struct DatasetDocument {
+  std::string path;  // below the dataset: "0/zarr.json"
+  JsonValue document;
+};
 
 // How much coarser each level is than the one before.
 struct NewScales {
@@ -23,11 +28,12 @@ struct NewScales {
   std::vector<std::vector<std::int64_t>> factors;
 };
 
-// The documents of a dataset in `format`; with several scales also those of new_pyramid.h. Level k
-// + 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the resolution × factor, and
-// the schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint, where one
-// of the levels cannot satisfy it.
-Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
+// The documents of a dataset in a format. Several scales of Zarr are an OME-Zarr pyramid (0.5 in
+// v3, 0.4 in v2), of N5 one with the conventions of n5-viewer, n5-universe and Paintera. Level k +
+// 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the resolution × factor, and the
+// schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint, where one of
+// the levels cannot satisfy it.
+Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
                                                 const NewScales& scales);
 
 }  // namespace unshard

@@ -204,7 +204,7 @@ Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array) {
   zarray.Set("chunks", ExtentsJson(array.chunk_shape));
   copy("dtype", JsonValue::String(NumpyTypeName({array.data_type, false})));
   copy("compressor", JsonValue());
-  JsonValue fill_value;
+  JsonValue fill_value = array.fill_json;
   if (array.fill_value) {
     UNSHARD_ASSIGN_OR_RETURN(fill_value, WriteZarr2FillValue(*array.fill_value, array.data_type));
   }

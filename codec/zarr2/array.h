@@ -24,10 +24,10 @@ struct Zarr2Documents {
   JsonValue zarray;
   JsonValue zattrs;
 };
-// The documents of `array`, of any dialect, with the members of codec_json; an absent fill value is
-// null. Fails with kInvalidArgument where it has an origin, and with kNotSupported where Zarr v2
-// cannot express its fill value or its chunk keys. Units are dropped: Zarr v2 has no place for
-// them.
+// The documents of `array`, of any dialect, with the members of codec_json; without a fill value
+// that of fill_json. Fails with kInvalidArgument where it has an origin, and with kNotSupported
+// where Zarr v2 cannot express its fill value or its chunk keys. Units are dropped: Zarr v2 has no
+// place for them.
 Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array);
 
 }  // namespace unshard

@@ -377,7 +377,9 @@ Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array) {
   document.Set("chunk_key_encoding",
                ExtensionJson(is_v2 ? "v2" : "default",
                              JsonValue::Object({{"separator", std::move(separator)}})));
-  document.Set("fill_value", WriteZarr3FillValue(FillValueOf(array), array.data_type));
+  const bool has_json = !array.fill_value && !array.fill_json.is_null();
+  document.Set("fill_value", has_json ? array.fill_json
+                                      : WriteZarr3FillValue(FillValueOf(array), array.data_type));
   document.Set("codecs", CodecsOf(array));
   JsonValue attributes = array.attributes;
   if (!array.units.empty()) attributes.Set(kUnits, UnitTexts(array.units));

@@ -68,9 +68,9 @@ Result<ZarrNode> ParseZarrNode(const JsonValue& document);
 Result<JsonValue> UnshardedDocument(JsonValue document);
 
 // The document of `array`, of any dialect: `sharding` is in `codecs` where it is not null, else
-// codec_json. Where shard_shape is set and `sharding` is null, the chain gets a sharding_indexed
-// with an index of little-endian numbers and crc32c at the end, as TensorStore writes it. Fails
-// with kInvalidArgument where `array` has an origin, which Zarr cannot express.
+// codec_json, to which, where shard_shape is set, sharding_indexed is added with an index of
+// little-endian numbers and crc32c, as TensorStore writes it. Without a fill_value, fill_json is
+// written. Fails with kInvalidArgument where the array has an origin, which Zarr cannot express.
 Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array);
 
 }  // namespace unshard

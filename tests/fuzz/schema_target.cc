@@ -2,11 +2,8 @@
 // are read again.
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/schema/n5_creation.h"
-#include "codec/schema/precomputed_creation.h"
+#include "codec/schema/new_array.h"
 #include "codec/schema/schema.h"
-#include "codec/schema/zarr2_creation.h"
-#include "codec/schema/zarr3_creation.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {
@@ -23,7 +20,9 @@ bool HasLargeNumbers(std::string_view text) {
   return false;
 }
 
-void RequireDocument(const Result<JsonValue>& document) {
+void RequireDocument(ArrayDialect dialect, const Schema& schema) {
+  const auto array = NewArray(dialect, schema);
+  const auto document = array ? DocumentOfNew(*array) : tl::unexpected<Error>(array.error());
   if (!document) {
     Require(document.error().code == ErrorCode::kInvalidArgument, "refusals are about the schema");
     Require(!document.error().message.empty(), "refusals say why");
@@ -48,10 +47,10 @@ void FuzzSchema(ByteSpan input) {
           "merging a schema with itself changes nothing");
   if (schema->domain) IndexDomainJson(*schema->domain);
   DimensionUnitsJson(schema->dimension_units);
-  RequireDocument(NewN5Dataset(*schema));
-  RequireDocument(NewZarr2Array(*schema));
-  RequireDocument(NewPrecomputedVolume(*schema));
-  if (!HasLargeNumbers(text)) RequireDocument(NewZarr3Array(*schema));
+  RequireDocument(ArrayDialect::kN5, *schema);
+  RequireDocument(ArrayDialect::kZarr2, *schema);
+  RequireDocument(ArrayDialect::kPrecomputed, *schema);
+  if (!HasLargeNumbers(text)) RequireDocument(ArrayDialect::kZarr3, *schema);
 }
 
 }  // namespace unshard

@@ -6,10 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/schema/n5_creation.h"
-#include "codec/schema/precomputed_creation.h"
-#include "codec/schema/zarr2_creation.h"
-#include "codec/schema/zarr3_creation.h"
+#include "codec/schema/new_array.h"
 
 namespace unshard {
 namespace {
@@ -82,7 +79,7 @@ TEST(NewArray, ShardsAreChosenFromWriteChunks) {
   const auto schema = ParseSchema(R"({"dtype": "uint16", "domain": {"shape": [40, 40]},
       "chunk_layout": {"read_chunk": {"shape": [2, 5]}, "write_chunk": {"shape": [4, 10]},
       "inner_order": [1, 0]}, "codec": {"driver": "zarr3", "codecs": ["gzip"]}})");
-  EXPECT_EQ(Text(*NewZarr3Array(*schema)->Find("codecs")),
+  EXPECT_EQ(Text(*DocumentOfNew(*NewArray(ArrayDialect::kZarr3, *schema))->Find("codecs")),
             R"([{"name":"sharding_indexed","configuration":{"chunk_shape":[2,5],"codecs":[)"
             R"({"name":"transpose","configuration":{"order":[1,0]}},)"
             R"({"name":"bytes","configuration":{"endian":"little"}},)"
@@ -93,15 +90,17 @@ TEST(NewArray, ShardsAreChosenFromWriteChunks) {
 TEST(NewArray, PrecomputedTakesReadChunksFromReadConstraintsAlone) {
   const auto schema = ParseSchema(R"({"dtype": "uint8", "domain": {"shape": [1000, 1000, 1000, 1]},
       "chunk_layout": {"write_chunk": {"shape": [50, 50, 50, 0]}}})");
-  const auto info = NewPrecomputedVolume(*schema);
+  const auto info = NewArray(ArrayDialect::kPrecomputed, *schema);
   ASSERT_FALSE(info);
   EXPECT_NE(info.error().message.find("make it a soft constraint"), std::string::npos);
 }
 
 TEST(NewArray, WhatAFormatLacksIsNamed) {
   const auto schema = ParseSchema(R"({"dtype": "bool", "domain": {"shape": [4]}})");
-  EXPECT_EQ(NewN5Dataset(*schema).error().message, "dtype: N5 has no bool");
-  EXPECT_EQ(NewZarr2Array(*ParseSchema(R"({"dtype": "uint8"})")).error().message.substr(0, 15),
+  EXPECT_EQ(NewArray(ArrayDialect::kN5, *schema).error().message, "dtype: N5 has no bool");
+  EXPECT_EQ(NewArray(ArrayDialect::kZarr2, *ParseSchema(R"({"dtype": "uint8"})"))
+                .error()
+                .message.substr(0, 15),
             "domain: missing");
 }
 

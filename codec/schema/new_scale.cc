@@ -1,7 +1,9 @@
-#include "codec/schema/precomputed_creation.h"
+#include "codec/schema/new_scale.h"
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,22 +33,21 @@ Extents3 FirstThree(const std::vector<std::int64_t>& values) {
   return {values[0], values[1], values[2]};
 }
 
-std::vector<std::int64_t> ListOf(const Extents3& values) { return {values.begin(), values.end()}; }
-
-// Nanometres of one voxel along x, y and z.
-Result<std::array<double, 3>> ResolutionOf(const Schema& schema) {
-  std::array<double, 3> resolution = {1, 1, 1};
+// Nanometres along z, y and x.
+Result<std::vector<std::optional<DimensionUnit>>> UnitsOf(const Schema& schema) {
+  std::vector<std::optional<DimensionUnit>> units(kVolumeAxes, DimensionUnit{1, "nm"});
+  units.front().reset();
   for (std::size_t i = 0; i < schema.dimension_units.size(); ++i) {
     const auto& unit = schema.dimension_units[i];
     if (!unit) continue;
     if (i == kChannel) return CannotCreate("dimension_units: channels have no unit");
     if (unit->base != "nm") {
-      return CannotCreate("dimension_units: a precomputed volume needs lengths, found " +
+      return CannotCreate("dimension_units: a precomputed volume needs lengths, found ",
                           UnitText(*unit));
     }
-    resolution[i] = unit->multiplier;
+    units[kChannel - i] = *unit;
   }
-  return resolution;
+  return units;
 }
 
 // Adds the constraints that every volume meets.
@@ -68,22 +69,21 @@ Status CheckEncoding(const std::string& encoding, const DataTypeNames& type,
                      std::int64_t channels) {
   if (encoding == "png") {
     if (type.name != "uint8" && type.name != "uint16") {
-      return CannotCreate("codec.encoding: png needs uint8 or uint16, found " +
-                          std::string(type.name));
+      return CannotCreate("codec.encoding: png needs uint8 or uint16, found ", type.name);
     }
     if (channels > 4) return CannotCreate("codec.encoding: png needs at most 4 channels");
   }
   if (encoding == "jpeg") {
     if (type.name != "uint8") {
-      return CannotCreate("codec.encoding: jpeg needs uint8, found " + std::string(type.name));
+      return CannotCreate("codec.encoding: jpeg needs uint8, found ", type.name);
     }
     if (channels != 1 && channels != 3) {
       return CannotCreate("codec.encoding: jpeg needs 1 or 3 channels");
     }
   }
   if (encoding == "compressed_segmentation" && type.name != "uint32" && type.name != "uint64") {
-    return CannotCreate("codec.encoding: compressed_segmentation needs uint32 or uint64, found " +
-                        std::string(type.name));
+    return CannotCreate("codec.encoding: compressed_segmentation needs uint32 or uint64, found ",
+                        type.name);
   }
   return {};
 }
@@ -95,7 +95,7 @@ Result<Extents3> ChooseBlocks(ChunkLayout& layout, const std::vector<std::int64_
   ChunkShapeConstraints one_channel;
   one_channel.shape = HardShape({0, 0, 0, 1});
   auto merged = layout.SetChunk(layout.codec_chunk, one_channel);
-  if (!merged) return CannotCreate("chunk_layout.codec_chunk: " + merged.error().message);
+  if (!merged) return CannotCreate("chunk_layout.codec_chunk: ", merged.error().message);
   auto blocks = ChooseChunkShape(layout.codec_chunk, {chunk.begin(), chunk.end()});
   if (!blocks) return CannotCreate(blocks.error().message);
   return FirstThree(*blocks);
@@ -112,8 +112,8 @@ Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema,
   if (sharding->preshift_bits + sharding->minishard_bits == 0 && given.empty()) return std::nullopt;
   const bool raw = given.empty() ? encoding == "jpeg" || encoding == "png" : given == "raw";
   sharding->data_encoding = raw ? ShardEncoding::kRaw : ShardEncoding::kGzip;
-  constexpr unsigned kMostIdBits = 64;
-  if (ChunkIdBits(volume, chunk) > kMostIdBits) {
+  constexpr unsigned kMaxIdBits = 64;
+  if (ChunkIdBits(volume, chunk) > kMaxIdBits) {
     return CannotCreate(
         "chunk_layout: the ids of so many chunks need more than 64 bits: choose larger read "
         "chunks");
@@ -140,7 +140,7 @@ Status CheckChoice(ChunkLayout layout, const std::optional<ShardingSpec>& shardi
     if (!shard) write.shape.clear();
   }
   if (merged) merged = layout.SetChunk(layout.write_chunk, write);
-  if (!merged) return CannotCreate("chunk_layout: " + merged.error().message);
+  if (!merged) return CannotCreate("chunk_layout: ", merged.error().message);
   return {};
 }
 
@@ -160,48 +160,57 @@ JsonValue ShardingJson(const ShardingSpec& spec) {
   return sharding;
 }
 
-// A scale with its geometry and without an encoding.
-JsonValue ScaleOf(const IndexDomain& domain, const std::array<double, 3>& resolution,
-                  const std::vector<std::int64_t>& chunk) {
-  JsonValue scale = JsonValue::Object();
-  scale.Set("key", JsonValue::String(ScaleKey(resolution[0], resolution[1], resolution[2])));
-  scale.Set("resolution",
-            JsonValue::Array({DoubleNumber(resolution[0]), DoubleNumber(resolution[1]),
-                              DoubleNumber(resolution[2])}));
-  scale.Set("size", IntegerArray(ListOf(FirstThree(domain.shape()))));
-  scale.Set("voxel_offset", IntegerArray(ListOf(FirstThree(domain.origin()))));
-  scale.Set("chunk_sizes", JsonValue::Array({IntegerArray(ListOf(FirstThree(chunk)))}));
-  return scale;
-}
-
 // The encoding, with its options. The blocks that are chosen become the codec chunk of `layout`.
-Status SetEncoding(const std::string& encoding, const CodecConstraints& codec,
-                   const std::vector<std::int64_t>& chunk, ChunkLayout& layout, JsonValue& scale) {
-  scale.Set("encoding", JsonValue::String(encoding));
+Result<JsonValue> ChooseEncoding(const std::string& encoding, const CodecConstraints& codec,
+                                 const std::vector<std::int64_t>& chunk, ChunkLayout& layout) {
+  JsonValue members = JsonValue::Object({{"encoding", JsonValue::String(encoding)}});
   if (encoding == "compressed_segmentation") {
     UNSHARD_ASSIGN_OR_RETURN(const Extents3 blocks, ChooseBlocks(layout, chunk));
-    scale.Set("compressed_segmentation_block_size", IntegerArray(ListOf(blocks)));
+    members.Set("compressed_segmentation_block_size", IntegerArray({blocks.begin(), blocks.end()}));
   } else {
     UNSHARD_RETURN_IF_ERROR(CheckNoCodecChunks(layout));
   }
   constexpr std::int64_t kDefaultQuality = 75;
   const JsonValue* const quality = codec.members.Find("jpeg_quality");
   if (encoding == "jpeg") {
-    scale.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(kDefaultQuality));
+    members.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(kDefaultQuality));
   }
   if (const JsonValue* const level = codec.members.Find("png_level")) {
-    scale.Set("png_level", *level);
+    members.Set("png_level", *level);
   }
-  return {};
+  return members;
+}
+
+// Slowest axis first, as ArrayMetadata lists them.
+template <class T>
+std::vector<T> Reversed(const std::vector<std::int64_t>& list) {
+  return {list.rbegin(), list.rend()};
+}
+
+JsonValue ScaleOfNew(const ArrayMetadata& array) {
+  std::vector<double> resolution;
+  JsonValue numbers = JsonValue::Array();
+  for (std::size_t i = kChannel; i > 0; --i) {
+    resolution.push_back(array.units[i]->multiplier);
+    numbers.mutable_items().push_back(DoubleNumber(resolution.back()));
+  }
+  const std::string key = ScaleKey(resolution[0], resolution[1], resolution[2]);
+  JsonValue scale =
+      JsonValue::Object({{"key", JsonValue::String(key)}, {"resolution", std::move(numbers)}});
+  const JsonValue written = WriteScale(key, array);
+  for (const auto& [name, value] : written.members()) {
+    if (scale.Find(name) == nullptr) scale.Set(name, value);
+  }
+  return scale;
 }
 
 }  // namespace
 
-Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
+Result<ArrayMetadata> NewScale(const Schema& schema) {
   if (schema.rank && *schema.rank != kVolumeAxes) {
     return CannotCreate(
-        "domain: precomputed volumes have 4 dimensions, x, y, z and channel, found rank " +
-        std::to_string(*schema.rank));
+        "domain: precomputed volumes have 4 dimensions, x, y, z and channel, found rank ",
+        *schema.rank);
   }
   if (!schema.domain)
     return CannotCreate(
@@ -209,7 +218,7 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain, RequiredDomain(schema, DomainOfVolumes()));
   UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, RequiredType(schema));
   if (!type->IsIn(DataTypeDialect::kNewVolume)) {
-    return CannotCreate("dtype: precomputed volumes have no " + std::string(type->name));
+    return CannotCreate("dtype: precomputed volumes have no ", type->name);
   }
   const std::int64_t channels = domain.dimensions[kChannel].size();
   if (channels == 0) return CannotCreate("domain: a volume needs at least one channel");
@@ -218,10 +227,14 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   if (!fixed) {
     return CannotCreate(
         "chunk_layout: precomputed volumes always have the inner_order 3, 2, 1, 0, the grid_origin "
-        "of the domain and all channels in a chunk: " +
+        "of the domain and all channels in a chunk: ",
         fixed.error().message);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto resolution, ResolutionOf(schema));
+  ArrayMetadata array;
+  array.dialect = ArrayDialect::kPrecomputed;
+  array.type_name = type->name;
+  array.data_type = type->type;
+  UNSHARD_ASSIGN_OR_RETURN(array.units, UnitsOf(schema));
   UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints codec,
                            RequiredCodec(schema, ArrayDialect::kPrecomputed));
   const std::string given = Option(codec, "encoding");
@@ -231,16 +244,32 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
 
   auto chunk = ChooseChunkShape(layout.read_chunk, ExtentsOf(domain));
   if (!chunk) return CannotCreate(chunk.error().message);
-  JsonValue scale = ScaleOf(domain, resolution, *chunk);
-  UNSHARD_RETURN_IF_ERROR(SetEncoding(encoding, codec, *chunk, layout, scale));
+  UNSHARD_ASSIGN_OR_RETURN(array.codec_json, ChooseEncoding(encoding, codec, *chunk, layout));
   const std::vector<std::int64_t> volume = domain.shape();
   UNSHARD_ASSIGN_OR_RETURN(
       const auto sharding,
       ChooseShards(schema, codec, encoding, FirstThree(volume), FirstThree(*chunk)));
   UNSHARD_RETURN_IF_ERROR(CheckChoice(layout, sharding, volume, *chunk));
-  if (sharding) scale.Set("sharding", ShardingJson(*sharding));
-  return WriteInfo(std::string(type->name), static_cast<std::uint64_t>(channels),
-                   JsonValue::Array({std::move(scale)}));
+  if (sharding) array.sharding = ShardingJson(*sharding);
+  array.axis_names = {"channel", "z", "y", "x"};
+  array.shape = Reversed<std::uint64_t>(volume);
+  array.origin = Reversed<std::int64_t>(domain.origin());
+  array.chunk_shape = Reversed<std::uint64_t>(*chunk);
+  return array;
+}
+
+Result<JsonValue> InfoOfNew(std::span<const ArrayMetadata> scales) {
+  std::vector<JsonValue> written;
+  std::set<std::string> keys;
+  for (const ArrayMetadata& array : scales) {
+    written.push_back(ScaleOfNew(array));
+    const std::string key = TextOf(written.back(), "key");
+    if (!keys.insert(key).second) {
+      return CannotCreate("two scales have the resolution ", key, ": choose larger factors");
+    }
+  }
+  const ArrayMetadata& first = scales.front();
+  return WriteInfo(first.type_name, first.shape.front(), JsonValue::Array(std::move(written)));
 }
 
 }  // namespace unshard
