@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -29,57 +27,48 @@ bool NoneSet(const Constraints<T>& constraints) {
 
 // --- Parsing
 
-Result<std::vector<JsonCursor>> Dimensions(const JsonCursor& json) {
-  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
-  return json.Items(kMaxRank);
-}
+constexpr std::int64_t kMaxIndex = kInfiniteIndex - 1;
 
-constexpr std::int64_t kLargestIndex = kInfiniteIndex - 1;
-
-Result<Constraints<std::int64_t>> ParseShape(const JsonCursor& json, Strength strength) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, Dimensions(json));
-  Constraints<std::int64_t> shape(items.size());
+// A constraint for each dimension; null is none.
+template <class T, class Read>
+Result<Constraints<T>> ParseConstraints(const JsonCursor& json, const Read& read) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, DimensionsOf(json));
+  Constraints<T> constraints(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].value().is_null()) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, items[i].Integer(-1, kLargestIndex));
-    if (value == 0) continue;
-    shape[i] = {value, value == -1 ? Strength::kSoft : strength};
+    UNSHARD_ASSIGN_OR_RETURN(constraints[i], read(items[i]));
   }
-  return shape;
+  return constraints;
+}
+
+Result<Constraints<std::int64_t>> ParseShape(const JsonCursor& json, Strength strength) {
+  const auto read = [strength](const JsonCursor& item) -> Result<Constraint<std::int64_t>> {
+    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, item.Integer(-1, kMaxIndex));
+    if (value == 0) return Constraint<std::int64_t>();
+    return Constraint<std::int64_t>{value, value == -1 ? Strength::kSoft : strength};
+  };
+  return ParseConstraints<std::int64_t>(json, read);
 }
 
 Result<Constraints<double>> ParseAspectRatio(const JsonCursor& json, Strength strength) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, Dimensions(json));
-  Constraints<double> ratio(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].value().is_null()) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const double value, NumberAt(items[i]));
-    if (!std::isfinite(value) || value < 0) {
-      return items[i].Expected("a finite number of 0 or more");
-    }
-    if (value != 0) ratio[i] = {value, strength};
-  }
-  return ratio;
-}
-
-Result<Constraint<std::int64_t>> ParseElements(const JsonCursor& json, Strength strength) {
-  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, json.Integer(0, kLargestIndex));
-  return Constraint<std::int64_t>{value, strength};
+  const auto read = [strength](const JsonCursor& item) -> Result<Constraint<double>> {
+    UNSHARD_ASSIGN_OR_RETURN(const double value, NumberAt(item));
+    if (!std::isfinite(value) || value < 0) return item.Expected("a finite number of 0 or more");
+    return value == 0 ? Constraint<double>() : Constraint<double>{value, strength};
+  };
+  return ParseConstraints<double>(json, read);
 }
 
 Result<Constraints<std::int64_t>> ParseOrigin(const JsonCursor& json, Strength strength) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, Dimensions(json));
-  Constraints<std::int64_t> origin(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].value().is_null()) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const auto value, items[i].Integer(-kLargestIndex, kLargestIndex));
-    origin[i] = {value, strength};
-  }
-  return origin;
+  const auto read = [strength](const JsonCursor& item) -> Result<Constraint<std::int64_t>> {
+    UNSHARD_ASSIGN_OR_RETURN(const auto value, item.Integer(-kMaxIndex, kMaxIndex));
+    return Constraint<std::int64_t>{value, strength};
+  };
+  return ParseConstraints<std::int64_t>(json, read);
 }
 
 Result<std::vector<std::size_t>> ParseOrder(const JsonCursor& json) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, Dimensions(json));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, DimensionsOf(json));
   std::vector<std::size_t> order;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(const auto value, item.Unsigned(0, kMaxRank - 1));
@@ -89,20 +78,14 @@ Result<std::vector<std::size_t>> ParseOrder(const JsonCursor& json) {
   return order;
 }
 
-// The member `name` as a hard constraint, then `name`_soft_constraint as a soft one. Unlike with
-// OptionalMember, null is no absence.
+// The member `name` as a hard constraint, then `name`_soft_constraint as a soft one.
 template <class Take>
 Status HardThenSoft(const JsonCursor& json, const std::string& name, const Take& take) {
-  const std::string soft = name + "_soft_constraint";
-  if (json.value().Find(name) != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
-    UNSHARD_RETURN_IF_ERROR(take(member, Strength::kHard));
+  if (const auto member = MemberOf(json, name)) {
+    UNSHARD_RETURN_IF_ERROR(take(*member, Strength::kHard));
   }
-  if (json.value().Find(soft) != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(soft));
-    UNSHARD_RETURN_IF_ERROR(take(member, Strength::kSoft));
-  }
-  return {};
+  const auto soft = MemberOf(json, name + "_soft_constraint");
+  return soft ? take(*soft, Strength::kSoft) : Status();
 }
 
 // The result of merging the value at `json`, whose failure gets its path.
@@ -142,7 +125,8 @@ Status ReadChunk(ChunkLayout& layout, const JsonCursor& json, const Usages& usag
   };
   const auto take_elements = [&](const JsonCursor& at, Strength strength) -> Status {
     ChunkShapeConstraints value;
-    UNSHARD_ASSIGN_OR_RETURN(value.elements, ParseElements(at, strength));
+    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t elements, at.Integer(0, kMaxIndex));
+    value.elements = {elements, strength};
     return merge(at, value, usages.of_shapes);
   };
   UNSHARD_RETURN_IF_ERROR(HardThenSoft(json, "shape", take_shape));
@@ -259,9 +243,8 @@ Result<ChunkLayout> ParseChunkLayout(const JsonCursor& json) {
       json, {"rank", "inner_order", "inner_order_soft_constraint", "grid_origin",
              "grid_origin_soft_constraint", "chunk", "write_chunk", "read_chunk", "codec_chunk"}));
   ChunkLayout layout;
-  if (json.value().Find("rank") != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto rank, json.UnsignedMember("rank", 0, kMaxRank));
-    layout.rank = static_cast<std::size_t>(rank);
+  if (const auto member = MemberOf(json, "rank")) {
+    UNSHARD_ASSIGN_OR_RETURN(layout.rank, member->Unsigned(0, kMaxRank));
   }
   const auto take_order = [&layout](const JsonCursor& at, Strength strength) -> Status {
     if (at.value().is_null()) return {};
@@ -283,9 +266,8 @@ Result<ChunkLayout> ParseChunkLayout(const JsonCursor& json) {
       {"read_chunk", {{read}, {read}}},
       {"codec_chunk", {{codec}, {codec}}}};
   for (const auto& [name, usages] : members) {
-    if (json.value().Find(name) == nullptr) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
-    UNSHARD_RETURN_IF_ERROR(ReadChunk(layout, member, usages));
+    const auto member = MemberOf(json, name);
+    if (member) UNSHARD_RETURN_IF_ERROR(ReadChunk(layout, *member, usages));
   }
   return layout;
 }

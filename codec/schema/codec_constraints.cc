@@ -102,8 +102,7 @@ Result<JsonValue> ParseTransposeOrder(const JsonCursor& order) {
 }
 
 Result<JsonValue> ParseInnerShape(const JsonCursor& shape) {
-  if (!shape.value().is_array()) return shape.Expected("an array with one item for each dimension");
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, shape.Items(kMaxRank));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, DimensionsOf(shape));
   std::vector<std::int64_t> extents;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(const auto extent, item.Integer(1, kInfiniteIndex - 1));
@@ -162,9 +161,8 @@ Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::str
   for (const CodecOption& option : OptionsIn(dialect, codec, name)) {
     const std::string_view key = option.In(dialect).name;
     std::optional<JsonValue> value;
-    if (const JsonValue* const given = json.value().Find(key)) {
-      const JsonCursor member(*given, MemberPath(json.path(), key));
-      UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(member, option, dialect));
+    if (const auto member = MemberOf(json, key)) {
+      UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(*member, option, dialect));
     } else if (dialect != ArrayDialect::kZarr3) {
       value = DefaultOf(option, dialect);
       if (!value) {
@@ -229,16 +227,16 @@ Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
   const CodecDefinition* const codec = FindInSchemas(ArrayDialect::kZarr3, name);
   if (codec == nullptr) return json.Expected(NamesInSchemas(ArrayDialect::kZarr3));
   JsonValue options = JsonValue::Object();
-  if (json.value().is_object() && json.value().Find("configuration") != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, json.Member("configuration"));
-    UNSHARD_RETURN_IF_ERROR(configuration.ExpectObject());
+  const auto configuration = MemberOf(json, "configuration");
+  if (configuration) {
+    UNSHARD_RETURN_IF_ERROR(configuration->ExpectObject());
     UNSHARD_RETURN_IF_ERROR(
-        ParseOptions(configuration, ArrayDialect::kZarr3, name, *codec, options));
+        ParseOptions(*configuration, ArrayDialect::kZarr3, name, *codec, options));
   }
   if (TextOf(options, "shuffle") == "noshuffle") options.Erase("typesize");
   if (name == "transpose" && options.Find("order") == nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, json.Member("configuration"));
-    UNSHARD_RETURN_IF_ERROR(configuration.Member("order"));
+    UNSHARD_RETURN_IF_ERROR(json.Member("configuration"));
+    UNSHARD_RETURN_IF_ERROR(configuration->Member("order"));
   }
   return CodecOfSchema(name, std::move(options));
 }
@@ -263,11 +261,10 @@ Status ParsePrecomputed(const JsonCursor& json, JsonValue& members) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(
       json, {"driver", "encoding", "jpeg_quality", "png_level", "shard_data_encoding"}));
   for (const CodecOption& option : kScaleOptions) {
-    const JsonValue* const given = json.value().Find(option.name);
-    if (given == nullptr) continue;
-    const JsonCursor member(*given, MemberPath(json.path(), option.name));
+    const auto member = MemberOf(json, option.name);
+    if (!member) continue;
     UNSHARD_ASSIGN_OR_RETURN(JsonValue value,
-                             ParseOption(member, option, ArrayDialect::kPrecomputed));
+                             ParseOption(*member, option, ArrayDialect::kPrecomputed));
     members.Set(option.name, std::move(value));
   }
   const std::string encoding = TextOf(members, "encoding");
@@ -282,18 +279,15 @@ Status ParsePrecomputed(const JsonCursor& json, JsonValue& members) {
 
 Status ParseZarr2(const JsonCursor& json, JsonValue& members) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compressor", "filters"}));
-  const JsonValue* const filters = json.value().Find("filters");
-  if (filters != nullptr && !filters->is_null() &&
-      !(filters->is_array() && filters->items().empty())) {
-    return JsonCursor(*filters, json.path() + ".filters")
-        .Expected("null, because arrays with filters cannot be created");
+  const auto filters = MemberOf(json, "filters");
+  if (filters && !filters->value().is_null() && filters->value() != JsonValue::Array()) {
+    return filters->Expected("null, because arrays with filters cannot be created");
   }
-  const JsonValue* const compressor = json.value().Find("compressor");
-  if (compressor == nullptr) return {};
+  const auto compressor = MemberOf(json, "compressor");
+  if (!compressor) return {};
   JsonValue parsed;
-  if (!compressor->is_null()) {
-    const JsonCursor member(*compressor, json.path() + ".compressor");
-    UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(member, ArrayDialect::kZarr2));
+  if (!compressor->value().is_null()) {
+    UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(*compressor, ArrayDialect::kZarr2));
   }
   members.Set("compressor", std::move(parsed));
   return {};
@@ -301,18 +295,18 @@ Status ParseZarr2(const JsonCursor& json, JsonValue& members) {
 
 Status ParseN5(const JsonCursor& json, JsonValue& members) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compression"}));
-  if (json.value().Find("compression") == nullptr) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("compression"));
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(member, ArrayDialect::kN5));
+  const auto compression = MemberOf(json, "compression");
+  if (!compression) return {};
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(*compression, ArrayDialect::kN5));
   members.Set("compression", std::move(parsed));
   return {};
 }
 
-Status ParseZarr3(const JsonCursor& json, CodecConstraints& constraints) {
+Status ParseZarr3(const JsonCursor& json, std::optional<ChainSpec>& chain) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "codecs"}));
-  if (json.value().Find("codecs") == nullptr) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("codecs"));
-  UNSHARD_ASSIGN_OR_RETURN(constraints.codecs, ParseCodecs(member));
+  const auto codecs = MemberOf(json, "codecs");
+  if (!codecs) return {};
+  UNSHARD_ASSIGN_OR_RETURN(chain, ParseCodecs(*codecs));
   return {};
 }
 
@@ -451,7 +445,7 @@ Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
       case ArrayDialect::kZarr3:
         break;
     }
-    return ParseZarr3(json, constraints);
+    return ParseZarr3(json, constraints.codecs);
   };
   UNSHARD_RETURN_IF_ERROR(parse());
   return constraints;

@@ -41,8 +41,7 @@ std::string UnitText(const DimensionUnit& unit) {
 }
 
 Result<DimensionUnits> ParseDimensionUnits(const JsonCursor& json) {
-  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, DimensionsOf(json));
   DimensionUnits units(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].value().is_null()) continue;

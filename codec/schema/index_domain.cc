@@ -72,8 +72,7 @@ class Rank {
 };
 
 Result<std::vector<JsonCursor>> Items(const JsonCursor& json, Rank& rank) {
-  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
-  UNSHARD_ASSIGN_OR_RETURN(auto items, json.Items(kMaxRank));
+  UNSHARD_ASSIGN_OR_RETURN(auto items, DimensionsOf(json));
   UNSHARD_RETURN_IF_ERROR(rank.Set(json, items.size()));
   return items;
 }
@@ -81,9 +80,9 @@ Result<std::vector<JsonCursor>> Items(const JsonCursor& json, Rank& rank) {
 // Nothing where the domain has no such member.
 Result<std::optional<std::vector<Bound>>> ParseBounds(const JsonCursor& domain,
                                                       const BoundForm& form, Rank& rank) {
-  if (domain.value().Find(form.name) == nullptr) return std::nullopt;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, domain.Member(form.name));
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, Items(member, rank));
+  const auto member = MemberOf(domain, form.name);
+  if (!member) return std::nullopt;
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, Items(*member, rank));
   std::vector<Bound> bounds;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(const Bound bound, ParseBound(item, form));
@@ -94,9 +93,9 @@ Result<std::optional<std::vector<Bound>>> ParseBounds(const JsonCursor& domain,
 
 Result<std::vector<std::string>> ParseLabels(const JsonCursor& domain, Rank& rank) {
   std::vector<std::string> labels;
-  if (domain.value().Find("labels") == nullptr) return labels;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, domain.Member("labels"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, Items(member, rank));
+  const auto member = MemberOf(domain, "labels");
+  if (!member) return labels;
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, Items(*member, rank));
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(std::string label, item.String());
     if (!label.empty() && std::find(labels.begin(), labels.end(), label) != labels.end()) {
@@ -135,21 +134,18 @@ JsonValue BoundJson(std::int64_t value, const BoundForm& form, bool implicit) {
   return implicit ? JsonValue::Array({std::move(bound)}) : bound;
 }
 
-struct MergedBound {
-  std::int64_t value = 0;
-  bool implicit = false;
-};
-
-std::optional<MergedBound> MergeBound(const MergedBound& a, const MergedBound& b,
-                                      std::int64_t infinite) {
-  if (a.value == infinite && a.implicit) return b;
-  if (b.value == infinite && b.implicit) return a;
-  if (a.value != b.value) return std::nullopt;
-  return MergedBound{a.value, a.implicit && b.implicit};
+template <class... Parts>
+tl::unexpected<Error> Mismatch(std::size_t dimension, const Parts&... parts) {
+  return Fail(ErrorCode::kInvalidArgument, "domain: dimension ", dimension, ": ", parts...);
 }
 
-tl::unexpected<Error> Mismatch(std::size_t dimension, const std::string& what) {
-  return Fail(ErrorCode::kInvalidArgument, "domain: dimension ", dimension, ": ", what);
+// `which`: "lower" or "upper".
+Result<Bound> MergeBound(const Bound& a, const Bound& b, std::int64_t infinite,
+                         std::size_t dimension, const char* which) {
+  if (a.value == infinite && a.implicit) return b;
+  if (b.value == infinite && b.implicit) return a;
+  if (a.value == b.value) return Bound{a.value, a.implicit && b.implicit};
+  return Mismatch(dimension, "the ", which, " bounds ", a.value, " and ", b.value, " differ");
 }
 
 }  // namespace
@@ -196,10 +192,9 @@ Result<IndexDomain> ParseIndexDomain(const JsonCursor& json) {
     return json.Expected("inclusive_min, exclusive_max, inclusive_max, shape, labels or rank");
   }
   Rank rank;
-  if (json.value().Find("rank") != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("rank"));
-    UNSHARD_ASSIGN_OR_RETURN(const auto value, member.Unsigned(0, kMaxRank));
-    UNSHARD_RETURN_IF_ERROR(rank.Set(member, static_cast<std::size_t>(value)));
+  if (const auto member = MemberOf(json, "rank")) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto value, member->Unsigned(0, kMaxRank));
+    UNSHARD_RETURN_IF_ERROR(rank.Set(*member, static_cast<std::size_t>(value)));
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto lower, ParseBounds(json, kInclusiveMin, rank));
   const BoundForm* const form = UpperForm(json);
@@ -269,27 +264,24 @@ Result<IndexDomain> MergeDomains(const IndexDomain& a, const IndexDomain& b) {
     const DomainDimension& other = b.dimensions[i];
     DomainDimension& into = merged.dimensions[i];
     if (!one.label.empty() && !other.label.empty() && one.label != other.label) {
-      return Mismatch(i, "the labels \"" + one.label + "\" and \"" + other.label + "\" differ");
+      return Mismatch(i, "the labels \"", one.label, "\" and \"", other.label, "\" differ");
     }
     if (one.label.empty()) into.label = other.label;
-    const auto lower = MergeBound({one.inclusive_min, one.implicit_lower},
-                                  {other.inclusive_min, other.implicit_lower}, -kInfiniteIndex);
-    if (!lower) {
-      return Mismatch(i, "the lower bounds " + std::to_string(one.inclusive_min) + " and " +
-                             std::to_string(other.inclusive_min) + " differ");
-    }
-    const auto upper = MergeBound({one.inclusive_max, one.implicit_upper},
-                                  {other.inclusive_max, other.implicit_upper}, kInfiniteIndex);
-    if (!upper) {
-      return Mismatch(i, "the upper bounds " + std::to_string(one.inclusive_max) + " and " +
-                             std::to_string(other.inclusive_max) + " differ");
-    }
-    if (upper->value < lower->value - 1)
+    UNSHARD_ASSIGN_OR_RETURN(
+        const Bound lower,
+        MergeBound({one.inclusive_min, one.implicit_lower},
+                   {other.inclusive_min, other.implicit_lower}, -kInfiniteIndex, i, "lower"));
+    UNSHARD_ASSIGN_OR_RETURN(
+        const Bound upper,
+        MergeBound({one.inclusive_max, one.implicit_upper},
+                   {other.inclusive_max, other.implicit_upper}, kInfiniteIndex, i, "upper"));
+    if (upper.value < lower.value - 1) {
       return Mismatch(i, "its upper bound is below its lower bound");
-    into.inclusive_min = lower->value;
-    into.implicit_lower = lower->implicit;
-    into.inclusive_max = upper->value;
-    into.implicit_upper = upper->implicit;
+    }
+    into.inclusive_min = lower.value;
+    into.implicit_lower = lower.implicit;
+    into.inclusive_max = upper.value;
+    into.implicit_upper = upper.implicit;
   }
   return merged;
 }

@@ -18,6 +18,17 @@ Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::st
   return {};
 }
 
+std::optional<JsonCursor> MemberOf(const JsonCursor& object, std::string_view name) {
+  const JsonValue* const member = object.value().Find(name);
+  if (member == nullptr) return std::nullopt;
+  return JsonCursor(*member, MemberPath(object.path(), name));
+}
+
+Result<std::vector<JsonCursor>> DimensionsOf(const JsonCursor& json) {
+  if (!json.value().is_array()) return json.Expected("an array with one item for each dimension");
+  return json.Items(kMaxRank);
+}
+
 JsonValue IntegerArray(const std::vector<std::int64_t>& values) {
   std::vector<JsonValue> items;
   for (const std::int64_t value : values) items.push_back(IntegerNumber(value));

@@ -22,6 +22,13 @@ constexpr std::size_t kMaxRank = 32;
 // Fails, naming it, where the object has a member that is not among `names`.
 Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names);
 
+// The member `name`; nothing where it is absent. Unlike with OptionalMember, null is no absence.
+// Requires: an object.
+std::optional<JsonCursor> MemberOf(const JsonCursor& object, std::string_view name);
+
+// The items of an array with one for each dimension.
+Result<std::vector<JsonCursor>> DimensionsOf(const JsonCursor& json);
+
 // A list of numbers.
 JsonValue IntegerArray(const std::vector<std::int64_t>& values);
 

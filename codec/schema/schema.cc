@@ -66,40 +66,33 @@ Result<Schema> Parse(const JsonValue& document) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(
       json, {"rank", "dtype", "domain", "chunk_layout", "codec", "fill_value", "dimension_units"}));
   Schema schema;
-  const auto has = [&document](std::string_view name) { return document.Find(name) != nullptr; };
-  if (has("rank")) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto rank, json.UnsignedMember("rank", 0, kMaxRank));
-    schema.rank = static_cast<std::size_t>(rank);
+  if (const auto member = MemberOf(json, "rank")) {
+    UNSHARD_ASSIGN_OR_RETURN(schema.rank, member->Unsigned(0, kMaxRank));
   }
-  if (has("dtype")) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("dtype"));
-    UNSHARD_ASSIGN_OR_RETURN(const std::string name, member.String());
+  if (const auto member = MemberOf(json, "dtype")) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string name, member->String());
     schema.dtype = FindDataTypeNames(DataTypeDialect::kSchema, name);
     if (schema.dtype == nullptr) {
-      return member.Expected("a data type, for example uint8, uint64 or float32");
+      return member->Expected("a data type, for example uint8, uint64 or float32");
     }
   }
-  if (has("domain")) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("domain"));
-    UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain, ParseIndexDomain(member));
+  if (const auto member = MemberOf(json, "domain")) {
+    UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain, ParseIndexDomain(*member));
     UNSHARD_RETURN_IF_ERROR(SetDomain(schema, domain));
   }
-  if (has("chunk_layout")) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("chunk_layout"));
-    UNSHARD_ASSIGN_OR_RETURN(const ChunkLayout layout, ParseChunkLayout(member));
+  if (const auto member = MemberOf(json, "chunk_layout")) {
+    UNSHARD_ASSIGN_OR_RETURN(const ChunkLayout layout, ParseChunkLayout(*member));
     UNSHARD_RETURN_IF_ERROR(SetLayout(schema, layout));
   }
-  if (has("codec")) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("codec"));
-    UNSHARD_ASSIGN_OR_RETURN(schema.codec, ParseCodecConstraints(member));
+  if (const auto member = MemberOf(json, "codec")) {
+    UNSHARD_ASSIGN_OR_RETURN(schema.codec, ParseCodecConstraints(*member));
   }
-  if (has("fill_value")) {
-    schema.fill_value = *document.Find("fill_value");
+  if (const auto member = MemberOf(json, "fill_value")) {
+    schema.fill_value = member->value();
     UNSHARD_RETURN_IF_ERROR(ConvertFillValue(schema));
   }
-  if (has("dimension_units")) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("dimension_units"));
-    UNSHARD_ASSIGN_OR_RETURN(const DimensionUnits units, ParseDimensionUnits(member));
+  if (const auto member = MemberOf(json, "dimension_units")) {
+    UNSHARD_ASSIGN_OR_RETURN(const DimensionUnits units, ParseDimensionUnits(*member));
     UNSHARD_RETURN_IF_ERROR(SetUnits(schema, units));
   }
   return schema;
