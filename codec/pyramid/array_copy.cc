@@ -1,10 +1,10 @@
 #include "codec/pyramid/array_copy.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "codec/chain/transpose.h"
-#include "codec/codecs/n5_block.h"
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
 #include "codec/json/meaning.h"
@@ -103,15 +103,6 @@ tl::unexpected<Error> ShapesDiffer(const ArrayMetadata& from, const ArrayMetadat
   return Fail(ErrorCode::kInvalidArgument, message);
 }
 
-// Whether each of the `rank` axes of the one array is the same axis of the other.
-bool KeepsAxes(const AxisMap& map, std::size_t rank) {
-  if (map.size() != rank) return false;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (map[axis] != axis) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAxis> from_axes,
@@ -134,184 +125,85 @@ Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAx
 }
 
 Result<ArrayCopy> ArrayCopy::Make(ArrayMetadata from, ArrayMetadata to, AxisMap axes) {
-  ArrayCopy copy(std::move(from), std::move(to), std::move(axes));
-  UNSHARD_ASSIGN_OR_RETURN(copy.from_grid_, GridOf(copy.from_));
-  UNSHARD_ASSIGN_OR_RETURN(copy.to_grid_, GridOf(copy.to_));
-  copy.from_fill_ = FillValueOf(copy.from_);
-  copy.to_fill_ = FillValueOf(copy.to_);
-  copy.writes_absent_ = !AbsentReadsAlike(copy.from_, copy.to_);
-  copy.same_grid_ = copy.HasSameGrid();
-  copy.form_ = copy.FormOfChunks();
-  const bool encodes = copy.form_ == BlockForm::kTranscode ||
-                       copy.form_ == BlockForm::kStripHeader || copy.writes_absent_;
+  UNSHARD_ASSIGN_OR_RETURN(ChunkMapping mapping,
+                           ChunkMapping::Make(std::move(from), std::move(to), std::move(axes)));
+  ArrayCopy copy(std::move(mapping));
+  copy.set_form(copy.FormOfChunks());
+  const bool encodes = copy.form() == BlockForm::kTranscode ||
+                       copy.form() == BlockForm::kStripHeader || copy.writes_absent();
   if (encodes) {
-    UNSHARD_RETURN_IF_ERROR(copy.from_.codec->CanDecode());
-    UNSHARD_RETURN_IF_ERROR(copy.to_.codec->CanEncode());
+    UNSHARD_RETURN_IF_ERROR(copy.from().codec->CanDecode());
+    UNSHARD_RETURN_IF_ERROR(copy.to().codec->CanEncode());
   }
   return copy;
 }
 
-bool ArrayCopy::HasSameGrid() const {
-  std::vector<bool> used(from_.rank(), false);
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    const auto source = axes_[axis];
-    if (source) used[*source] = true;
-    if (to_.chunk_shape[axis] != (source ? from_.chunk_shape[*source] : 1)) return false;
-  }
-  for (std::size_t axis = 0; axis < from_.rank(); ++axis) {
-    if (!used[axis] && from_.chunk_shape[axis] != 1) return false;
-  }
-  return true;
-}
-
 // Whether the bytes of the voxels are the same in both, but for the header of an N5 block.
 bool ArrayCopy::HasSameItems() const {
-  ChunkEncoding from = from_.codec->encoding();
-  ChunkEncoding to = to_.codec->encoding();
-  from.n5_header = to.n5_header = false;
-  if (IsIdentity(from.order)) from.order.clear();
-  if (IsIdentity(to.order)) to.order.clear();
-  if (!SameFormat(from, to)) return false;
-  const bool same_axes = KeepsAxes(axes_, from_.rank());
-  if (!from.order.empty() && !same_axes) return false;
-  if (from.items == "raw") return KeepsOrder(axes_);
+  ChunkEncoding stored = from().codec->encoding();
+  ChunkEncoding made = to().codec->encoding();
+  stored.n5_header = made.n5_header = false;
+  if (IsIdentity(stored.order)) stored.order.clear();
+  if (IsIdentity(made.order)) made.order.clear();
+  if (!SameFormat(stored, made)) return false;
+  const bool same_axes = axes() == SameAxes(from().rank());
+  if (!stored.order.empty() && !same_axes) return false;
+  if (stored.items == "raw") return KeepsOrder(axes());
   // Images describe themselves. How labels are encoded, and what filters do, only the metadata say.
-  if (from_.dialect != to_.dialect || !same_axes) return false;
-  const bool says_itself = from.items == "jpeg" || from.items == "png" || from.items == "jxl";
-  return says_itself || SameMeaning(from_.codec_json, to_.codec_json);
+  if (from().dialect != to().dialect || !same_axes) return false;
+  const bool says_itself = IsOneOf(std::array{"jpeg", "png", "jxl"}, stored.items);
+  return says_itself || SameMeaning(from().codec_json, to().codec_json);
 }
 
 BlockForm ArrayCopy::FormOfChunks() const {
-  const bool same_edges = ClipsChunks(from_.dialect) == ClipsChunks(to_.dialect) || IsEven(from_);
-  if (!same_grid_ || !same_edges || !HasSameItems()) return BlockForm::kTranscode;
-  const bool from_header = from_.codec->encoding().n5_header;
-  if (from_header == to_.codec->encoding().n5_header) {
+  const bool same_edges =
+      ClipsChunks(from().dialect) == ClipsChunks(to().dialect) || IsEven(from());
+  if (!same_grid() || !same_edges || !HasSameItems()) return BlockForm::kTranscode;
+  const bool from_header = from().codec->encoding().n5_header;
+  if (from_header == to().codec->encoding().n5_header) {
     // The header of an N5 block lists the extents in the order of the axes.
-    const bool same_axes = KeepsAxes(axes_, from_.rank());
+    const bool same_axes = axes() == SameAxes(from().rank());
     return from_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
   }
   return from_header ? BlockForm::kStripHeader : BlockForm::kAddHeader;
 }
 
-std::vector<GridCell> ArrayCopy::SourceCells(const GridCell& to_cell) const {
-  GridCell first(from_.rank(), 0);
-  GridCell last(from_.rank(), 0);
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    if (!axes_[axis]) continue;
-    const std::uint64_t begin = to_cell[axis] * to_.chunk_shape[axis];
-    const std::uint64_t end = std::min(begin + to_.chunk_shape[axis], to_.shape[axis]);
-    first[*axes_[axis]] = begin / from_.chunk_shape[*axes_[axis]];
-    last[*axes_[axis]] = (end - 1) / from_.chunk_shape[*axes_[axis]];
-  }
-  std::vector<GridCell> cells{first};
-  for (;;) {
-    GridCell next = cells.back();
-    std::size_t axis = next.size();
-    while (axis-- > 0) {
-      if (next[axis]++ < last[axis]) break;
-      next[axis] = first[axis];
-    }
-    if (axis == static_cast<std::size_t>(-1)) return cells;
-    cells.push_back(std::move(next));
-  }
-}
-
 Status ArrayCopy::Check(ByteSpan chunk, const GridCell& from_cell) const {
-  const auto shape = ChunkShapeAt(from_, from_grid_, from_cell);
-  if (from_.codec->EncodedSize(shape) == chunk.size()) {
+  const auto shape = FromShape(from_cell);
+  if (from().codec->EncodedSize(shape) == chunk.size()) {
     // Raw items of the right size can be decoded.
-    const ChunkEncoding& encoding = from_.codec->encoding();
+    const ChunkEncoding& encoding = from().codec->encoding();
     if (encoding.items == "raw" && encoding.steps.empty() && !encoding.n5_header) return {};
   }
-  if (!from_.codec->CanDecode()) return {};
-  UNSHARD_RETURN_IF_ERROR(from_.codec->Decode(chunk, shape));
+  if (!from().codec->CanDecode()) return {};
+  UNSHARD_RETURN_IF_ERROR(from().codec->Decode(chunk, shape));
   return {};
 }
 
-Result<Voxels> ArrayCopy::Decode(ByteSpan chunk, const GridCell& from_cell) const {
-  return from_.codec->Decode(chunk, ChunkShapeAt(from_, from_grid_, from_cell));
-}
-
-std::optional<ByteVector> ArrayCopy::ChangeHeader(ByteSpan chunk, const GridCell& to_cell) const {
-  const auto shape = ChunkShapeAt(to_, to_grid_, to_cell);
-  if (form_ == BlockForm::kAddHeader) {
-    ByteVector changed = MakeN5BlockHeader(shape);
-    changed.insert(changed.end(), chunk.begin(), chunk.end());
-    return changed;
-  }
-  const AxisMap inverse = InverseMap(axes_, from_.rank());
-  const ByteVector header = MakeN5BlockHeader(MapList<std::uint64_t>(inverse, shape, 1));
-  if (chunk.size() < header.size() || !std::equal(header.begin(), header.end(), chunk.begin())) {
-    return std::nullopt;
-  }
-  const auto rest = chunk.subspan(header.size());
-  return ByteVector(rest.begin(), rest.end());
-}
-
-Result<Voxels> ArrayCopy::Blank(const GridCell& to_cell) const {
-  UNSHARD_ASSIGN_OR_RETURN(
-      Voxels blank, Voxels::Filled(to_.data_type, ChunkShapeAt(to_, to_grid_, to_cell), to_fill_));
-  if (!writes_absent_) return blank;
-  // What lies beyond the array has the fill value of `to`, what is absent in `from` that of `from`.
-  VoxelBox box{{}, std::vector<std::uint64_t>(to_.rank(), 0), {}};
-  for (std::size_t axis = 0; axis < to_.rank(); ++axis) {
-    const CellExtent extent = to_grid_.Extent(to_cell, axis);
-    box.extent.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const Voxels one, Voxels::Make(to_.data_type, {}, from_fill_));
-  CopyBox(one, AxisMap(to_.rank()), box, blank);
-  return blank;
-}
-
-void ArrayCopy::Paste(const Voxels& from, const GridCell& from_cell, Voxels& to,
-                      const GridCell& to_cell) const {
-  VoxelBox box{GridCell(from_.rank(), 0), GridCell(to_.rank(), 0), GridCell(to_.rank(), 1)};
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    const auto source = axes_[axis];
-    if (!source) continue;
-    const std::uint64_t from_begin = from_cell[*source] * from_.chunk_shape[*source];
-    const std::uint64_t to_begin = to_cell[axis] * to_.chunk_shape[axis];
-    const std::uint64_t begin = std::max(from_begin, to_begin);
-    const std::uint64_t end = std::min(
-        {from_begin + from.shape()[*source], to_begin + to.shape()[axis], to_.shape[axis]});
-    if (begin >= end) return;
-    box.from[*source] = begin - from_begin;
-    box.to[axis] = begin - to_begin;
-    box.extent[axis] = end - begin;
-  }
-  CopyBox(from, axes_, box, to);
-}
-
 bool ArrayCopy::IsFill(const Voxels& voxels) const {
-  if (!DefinesAbsent(to_)) return false;
+  if (!DefinesAbsent(to())) return false;
   const ByteSpan bytes = voxels.bytes();
-  const auto item = static_cast<std::ptrdiff_t>(to_fill_.size());
-  const bool begins = bytes.size() >= to_fill_.size() &&
-                      std::equal(to_fill_.begin(), to_fill_.end(), bytes.begin());
+  const auto item = static_cast<std::ptrdiff_t>(to_fill().size());
+  const bool begins = bytes.size() >= to_fill().size() &&
+                      std::equal(to_fill().begin(), to_fill().end(), bytes.begin());
   // Then each item is the fill value if it is the one before it.
   return bytes.empty() || (begins && std::equal(bytes.begin() + item, bytes.end(), bytes.begin()));
 }
 
 Result<Voxels> ArrayCopy::DecodeCopied(ByteSpan chunk, const GridCell& to_cell) const {
-  UNSHARD_ASSIGN_OR_RETURN(Voxels voxels,
-                           to_.codec->Decode(chunk, ChunkShapeAt(to_, to_grid_, to_cell)));
-  const GridCell begin(to_.rank(), 0);
-  VoxelBox box{begin, begin, {}};
-  AxisMap same(to_.rank());
-  for (std::size_t axis = 0; axis < to_.rank(); ++axis) {
-    const CellExtent extent = to_grid_.Extent(to_cell, axis);
-    box.extent.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
-    same[axis] = axis;
-  }
-  if (box.extent == voxels.shape()) return voxels;
-  UNSHARD_ASSIGN_OR_RETURN(Voxels within, Voxels::Filled(voxels.type(), voxels.shape(), to_fill_));
-  CopyBox(voxels, same, box, within);
-  return within;
+  UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, to().codec->Decode(chunk, ToShape(to_cell)));
+  const Shape within = ShapeWithin(to_grid(), to_cell);
+  if (within == voxels.shape()) return voxels;
+  UNSHARD_ASSIGN_OR_RETURN(Voxels clipped,
+                           Voxels::Filled(voxels.type(), voxels.shape(), to_fill()));
+  const GridCell begin(within.size(), 0);
+  CopyBox(voxels, SameAxes(within.size()), {begin, begin, within}, clipped);
+  return clipped;
 }
 
 Result<std::optional<ByteVector>> ArrayCopy::Encode(Voxels voxels) const {
   if (IsFill(voxels)) return std::nullopt;
-  UNSHARD_ASSIGN_OR_RETURN(ByteVector encoded, to_.codec->Encode(std::move(voxels)));
+  UNSHARD_ASSIGN_OR_RETURN(ByteVector encoded, to().codec->Encode(std::move(voxels)));
   return std::optional<ByteVector>(std::move(encoded));
 }
 

@@ -65,6 +65,12 @@ Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::
   return map;
 }
 
+AxisMap SameAxes(std::size_t rank) {
+  AxisMap map;
+  for (std::size_t axis = 0; axis < rank; ++axis) map.emplace_back(axis);
+  return map;
+}
+
 AxisMap InverseMap(const AxisMap& map, std::size_t rank) {
   AxisMap inverse(rank);
   for (std::size_t axis = 0; axis < map.size(); ++axis) {
@@ -143,20 +149,6 @@ void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels
   const bool empty = std::any_of(box.extent.begin(), box.extent.end(),
                                  [](std::uint64_t extent) { return extent == 0; });
   if (!empty) BoxCopy(from, map, box, to).Run();
-}
-
-Result<Voxels> Reshape(const Voxels& voxels, const AxisMap& map, const DataType& type, Shape shape,
-                       ByteSpan fill) {
-  UNSHARD_ASSIGN_OR_RETURN(Voxels reshaped, Voxels::Filled(type, std::move(shape), fill));
-  if (voxels.bytes().empty()) return reshaped;
-  const Shape& extents = reshaped.shape();
-  VoxelBox box{Shape(voxels.shape().size(), 0), Shape(extents.size(), 0), {}};
-  for (std::size_t axis = 0; axis < map.size(); ++axis) {
-    const std::uint64_t extent = map[axis] ? voxels.shape()[*map[axis]] : 1;
-    box.extent.push_back(std::min(extent, extents[axis]));
-  }
-  CopyBox(voxels, map, box, reshaped);
-  return reshaped;
 }
 
 }  // namespace unshard

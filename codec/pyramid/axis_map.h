@@ -25,6 +25,8 @@ using AxisMap = std::vector<std::optional<std::size_t>>;
 Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::uint64_t> shape,
                         ArrayDialect from, ArrayDialect to);
 
+// Each axis is that of the same number.
+AxisMap SameAxes(std::size_t rank);
 // The map in the other direction; the other array has `rank` axes.
 AxisMap InverseMap(const AxisMap& map, std::size_t rank);
 // Whether items in C order have the same order along the axes of both arrays.
@@ -48,11 +50,5 @@ struct VoxelBox {
 // Copies the voxels of a box. `map`: for each axis of `to`, that of `from`. Requires: the box lies
 // within both chunks, whose items have the same size.
 void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to);
-
-// The voxels along the axes of `map`, in a chunk of `shape`: what lies beyond `shape` is cut off,
-// and what `voxels` lack is `fill`, one item. Fails as Voxels::Filled does. Requires: a type whose
-// items have the size of those of `voxels`.
-Result<Voxels> Reshape(const Voxels& voxels, const AxisMap& map, const DataType& type, Shape shape,
-                       ByteSpan fill);
 
 }  // namespace unshard

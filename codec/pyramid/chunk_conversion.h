@@ -8,9 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "codec/grid/chunk_grid.h"
-#include "codec/pyramid/axis_map.h"
-#include "codec/pyramid/block_plan.h"
+#include "codec/pyramid/chunk_mapping.h"
 
 namespace unshard {
 
@@ -30,27 +28,36 @@ class ChunkConversion {
   // `presented` cannot be encoded.
   static Result<ChunkConversion> Make(PresentedArray array);
 
-  [[nodiscard]] const PresentedArray& array() const { return array_; }
-  [[nodiscard]] BlockForm form() const { return array_.form; }
-  [[nodiscard]] const ChunkGrid& presented_grid() const { return presented_grid_; }
+  [[nodiscard]] const ArrayMetadata& stored() const { return present_.from(); }
+  [[nodiscard]] const ArrayMetadata& presented() const { return present_.to(); }
+  // For each axis of presented(), that of stored().
+  [[nodiscard]] const AxisMap& axes() const { return present_.axes(); }
+  [[nodiscard]] BlockForm form() const { return present_.form(); }
+  [[nodiscard]] const ChunkGrid& presented_grid() const { return present_.to_grid(); }
   // Whether a presented chunk has the voxels of several stored ones: in a precomputed volume, whose
   // chunks have all channels, of an array that stores its channels in several chunks.
-  [[nodiscard]] bool joins() const { return parts_ > 1; }
+  [[nodiscard]] bool joins() const { return joins_; }
   // The cell of GridOf(stored) with the voxels of this one (where chunks join: with its first
   // channels); and the presented cell of any stored one.
-  [[nodiscard]] GridCell StoredCell(const GridCell& cell) const;
-  [[nodiscard]] GridCell PresentedCell(const GridCell& stored) const;
+  [[nodiscard]] GridCell StoredCell(const GridCell& cell) const {
+    return present_.FirstSourceCell(cell);
+  }
+  [[nodiscard]] GridCell PresentedCell(const GridCell& stored) const {
+    return store_.FirstSourceCell(stored);
+  }
   // All cells of GridOf(stored) with voxels of this one, in the order of their channels.
-  [[nodiscard]] std::vector<GridCell> StoredCells(const GridCell& cell) const;
+  [[nodiscard]] std::vector<GridCell> StoredCells(const GridCell& cell) const {
+    return present_.SourceCells(cell);
+  }
 
   // Whether chunks that are absent in the source have to be presented: where readers of the view
   // would take an absent one for other values than readers of the source.
-  [[nodiscard]] bool presents_absent() const { return presents_absent_; }
+  [[nodiscard]] bool presents_absent() const { return present_.writes_absent(); }
   // The size of the presented chunk, where it does not depend on its voxels. Never of kCopy.
   [[nodiscard]] std::optional<std::uint64_t> SizeOf(const GridCell& cell) const;
   // The N5 header of the presented chunk (kAddHeader), or the header that the stored one must have
   // to be stripped (kStripHeader).
-  [[nodiscard]] ByteVector HeaderOf(const GridCell& cell) const;
+  [[nodiscard]] ByteVector HeaderOf(const GridCell& cell) const { return present_.HeaderOf(cell); }
 
   // Decodes the stored chunk and encodes it as the presented one. Fails as CodecChain does. This
   // one and Present require a conversion that does not join.
@@ -85,27 +92,18 @@ class ChunkConversion {
   [[nodiscard]] std::uint64_t voxel_bytes() const { return voxel_bytes_; }
 
  private:
-  ChunkConversion(PresentedArray array, ChunkGrid stored_grid, ChunkGrid presented_grid)
-      : array_(std::move(array)),
-        stored_grid_(std::move(stored_grid)),
-        presented_grid_(std::move(presented_grid)) {}
+  explicit ChunkConversion(ChunkMapping present)
+      : present_(std::move(present)), store_(present_.Inverse()) {}
 
   // Whether the stored type has these values: bool has no others than 0 and 1.
   [[nodiscard]] Status CanHold(const Voxels& presented) const;
-  [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels, const GridCell& cell) const;
-  // The stored chunks of presented voxels, or of none.
-  [[nodiscard]] Result<std::vector<ByteVector>> EncodeStored(const Voxels& voxels,
+  // The stored chunks of presented voxels; without them, of none.
+  [[nodiscard]] Result<std::vector<ByteVector>> EncodeStored(const Voxels* voxels,
                                                              const GridCell& cell) const;
-  // The position in the presented chunk at which the voxels of one of its stored chunks begin.
-  [[nodiscard]] std::vector<std::uint64_t> BeginOf(const GridCell& stored_cell) const;
 
-  PresentedArray array_;
-  ChunkGrid stored_grid_;
-  ChunkGrid presented_grid_;
-  AxisMap inverse_;  // for each axis of `stored`, that of `presented`
-  ByteVector fill_;  // one item
-  bool presents_absent_ = false;
-  std::uint64_t parts_ = 1;  // stored chunks of a presented one
+  ChunkMapping present_;  // from stored to presented
+  ChunkMapping store_;    // the inverse
+  bool joins_ = false;
   std::uint64_t voxel_bytes_ = 0;
 };
 

@@ -11,19 +11,19 @@ namespace unshard {
 std::optional<GridCell> PresentedChunks::CellOf(const ChunkRef& chunk) const {
   const auto file = stored_tree()->FileOf(chunk);
   if (!file) return std::nullopt;
-  const ArrayDialect dialect = conversion().array().stored.dialect;
+  const ArrayDialect dialect = conversion().stored().dialect;
   return conversion().PresentedCell(CellOfFile(dialect, file->cell));
 }
 
 ChunkRef PresentedChunks::RefOf(const GridCell& cell) const {
-  const ArrayDialect dialect = conversion().array().stored.dialect;
+  const ArrayDialect dialect = conversion().stored().dialect;
   return stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, conversion().StoredCell(cell))});
 }
 
 std::vector<ChunkRef> PresentedChunks::StoredChunks(const ChunkRef& chunk) const {
   const auto cell = conversion().joins() ? CellOf(chunk) : std::nullopt;
   if (!cell) return {chunk};
-  const ArrayDialect dialect = conversion().array().stored.dialect;
+  const ArrayDialect dialect = conversion().stored().dialect;
   std::vector<ChunkRef> chunks;
   for (const GridCell& one : conversion().StoredCells(*cell)) {
     chunks.push_back(stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, one)}).With(chunk.part));

@@ -26,7 +26,7 @@ class PresentedCheck final : public ChunkCheck {
 
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(
       std::span<const std::uint64_t> cell) const override {
-    const ArrayDialect dialect = conversion_->array().presented.dialect;
+    const ArrayDialect dialect = conversion_->presented().dialect;
     return conversion_->FixedSize(CellOfFile(dialect, GridCell(cell.begin(), cell.end())));
   }
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
@@ -42,9 +42,8 @@ class PresentedCheck final : public ChunkCheck {
 }  // namespace
 
 Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
-  const PresentedArray& array = parts.conversion->array();
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(array.presented));
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, FileGridOf(array.stored));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.conversion->presented()));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, FileGridOf(parts.conversion->stored()));
   return std::shared_ptr<PresentedTree>(
       new PresentedTree(std::move(parts), std::move(grid), std::move(stored_grid)));
 }
@@ -61,7 +60,7 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid, ChunkGrid stored_grid)
       conversion_(parts.conversion),
       grid_(std::move(grid)),
       stored_grid_(std::move(stored_grid)),
-      names_(ChunkNamesOf(conversion_->array().presented, grid_)),
+      names_(ChunkNamesOf(conversion_->presented(), grid_)),
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
       chunks_(MakeChunks(parts)),
       transcoded_(dynamic_cast<TranscodedChunks*>(chunks_.get())),
@@ -89,23 +88,23 @@ Status PresentedTree::CanStore() const {
   }
   if (!conversion_->is_lossy() || lossy_) return {};
   return Fail(ErrorCode::kReadOnly, "chunks are stored as ",
-              conversion_->array().stored.codec->encoding().items,
+              conversion_->stored().codec->encoding().items,
               ", which is lossy: mount with lossy=yes to write them");
 }
 
 // As CloudVolume writes the files of a local volume.
 bool PresentedTree::TakesGzipNames() const {
-  return conversion_->array().presented.dialect == ArrayDialect::kPrecomputed;
+  return conversion_->presented().dialect == ArrayDialect::kPrecomputed;
 }
 
 ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
-  return chunks_->RefOf(CellOfFile(conversion_->array().presented.dialect, file.cell));
+  return chunks_->RefOf(CellOfFile(conversion_->presented().dialect, file.cell));
 }
 
 std::optional<ChunkFile> PresentedTree::FileOf(const ChunkRef& chunk) const {
   const auto cell = chunks_->CellOf(chunk);
   if (!cell) return std::nullopt;
-  return ChunkFile{FileCellOf(conversion_->array().presented.dialect, *cell)};
+  return ChunkFile{FileCellOf(conversion_->presented().dialect, *cell)};
 }
 
 std::uint64_t PresentedTree::NameCount(const GridDirectory& in) const {
@@ -131,9 +130,10 @@ ChunkTree::Match PresentedTree::NameAt(const GridDirectory& in, std::uint64_t nu
 std::vector<std::optional<std::size_t>> PresentedTree::StoredAxes() const {
   GridCell marks(grid_.rank());
   for (std::size_t d = 0; d < marks.size(); ++d) marks[d] = d + 1;
-  const PresentedArray& array = conversion_->array();
-  const GridCell stored = FileCellOf(
-      array.stored.dialect, conversion_->StoredCell(CellOfFile(array.presented.dialect, marks)));
+  const AxisMap inverse = InverseMap(conversion_->axes(), conversion_->stored().rank());
+  const GridCell presented = CellOfFile(conversion_->presented().dialect, marks);
+  const GridCell stored =
+      FileCellOf(conversion_->stored().dialect, MapList<std::uint64_t>(inverse, presented, 0));
   std::vector<std::optional<std::size_t>> axes(grid_.rank());
   for (std::size_t d = 0; d < stored.size(); ++d) {
     if (stored[d] != 0) axes[stored[d] - 1] = d;
@@ -178,7 +178,7 @@ bool PresentedTree::Give(const GridDirectory& in, std::uint64_t number,
 Status PresentedTree::ListFlat(std::uint64_t cookie, const ListVisitor& visitor,
                                const DamageVisitor& damaged) {
   ChunkPresence presence(*stored_, damaged);
-  const ArrayDialect dialect = conversion_->array().stored.dialect;
+  const ArrayDialect dialect = conversion_->stored().dialect;
   const auto visit = [&](const ChunkRef& stored, const ChunkFile& file) -> Result<bool> {
     const ChunkRef chunk =
         chunks_->RefOf(conversion_->PresentedCell(CellOfFile(dialect, file.cell)));

@@ -61,9 +61,9 @@ TEST(AxisMap, VoxelsAreRearrangedCutAndFilled) {
   EXPECT_FALSE(KeepsOrder(turned));
   EXPECT_EQ(InverseMap(turned, 2), (AxisMap{2, 0}));
   const ByteVector fill{9, 1};
-  EXPECT_EQ(Reshape(voxels, turned, kUint16, {2, 1, 3}, fill),
-            Voxels::Make(kUint16, {2, 1, 3}, {0, 0, 3, 0, 9, 1, 1, 0, 4, 0, 9, 1}).value());
-  EXPECT_EQ(Reshape(voxels, {0, 1}, kUint16, voxels.shape(), fill), voxels);
+  Voxels copied = Voxels::Filled(kUint16, {2, 1, 3}, fill).value();
+  CopyBox(voxels, turned, {{0, 0}, {0, 0, 0}, {2, 1, 2}}, copied);
+  EXPECT_EQ(copied, Voxels::Make(kUint16, {2, 1, 3}, {0, 0, 3, 0, 9, 1, 1, 0, 4, 0, 9, 1}).value());
 }
 
 }  // namespace

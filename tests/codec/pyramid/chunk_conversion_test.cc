@@ -123,7 +123,7 @@ TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
   ForEachPair([&](const ChunkConversion& conversion) {
     ASSERT_TRUE(conversion.CanRestore());
     EXPECT_FALSE(conversion.is_lossy());
-    const ArrayMetadata& stored = conversion.array().stored;
+    const ArrayMetadata& stored = conversion.stored();
     const auto stored_grid = GridOf(stored);
     ForEachCell(conversion, [&](const GridCell& cell) {
       // Of what lies beyond the array nothing is kept: a stored chunk is presented first.
@@ -149,7 +149,7 @@ TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
 TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
   std::mt19937 random(2);
   ForEachPair([&](const ChunkConversion& conversion) {
-    const ArrayMetadata& shown = conversion.array().presented;
+    const ArrayMetadata& shown = conversion.presented();
     const GridCell cell(shown.rank(), 0);
     const auto bytes =
         shown.codec->Encode(RandomVoxels(shown, conversion.presented_grid(), cell, random));
@@ -161,6 +161,22 @@ TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
       EXPECT_EQ(restored.error().code, ErrorCode::kInvalidArgument) << restored.error().message;
     }
   });
+}
+
+// Whatever a program stored there.
+TEST(ChunkConversionTest, VoxelsBeyondTheArrayAreMappedToTheFillValue) {
+  const ChunkConversion conversion =
+      Conversion(Array(ArrayDialect::kZarr3, Zarr3(kBigGzip, "7")), ArrayDialect::kZarr2);
+  ASSERT_EQ(conversion.form(), BlockForm::kCopy) << "Zarr v2 has gzip and this byte order";
+  const ChunkMapping mapping =
+      *ChunkMapping::Make(conversion.stored(), conversion.presented(), conversion.axes());
+  const GridCell corner{2, 1, 2};
+  const Voxels ones = Voxels::Filled(kUint16, {2, 4, 3}, ByteVector{1, 0}).value();
+  Voxels expected = Voxels::Filled(kUint16, {2, 4, 3}, ByteVector{7, 0}).value();
+  CopyBox(ones, SameAxes(3), {{0, 0, 0}, {0, 0, 0}, {1, 2, 1}}, expected);
+  EXPECT_EQ(*mapping.Map(ones, corner, corner), expected);
+  EXPECT_EQ(*mapping.Map(ones, {0, 0, 0}, {0, 0, 0}), ones);
+  EXPECT_EQ(*mapping.Blank(corner), Voxels::Filled(kUint16, {2, 4, 3}, ByteVector{7, 0}).value());
 }
 
 // Views as N5 and precomputed show them as uint8.
@@ -188,7 +204,7 @@ TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
 // value.
 TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
   ForEachPair([&](const ChunkConversion& conversion) {
-    const ArrayMetadata& shown = conversion.array().presented;
+    const ArrayMetadata& shown = conversion.presented();
     ForEachCell(conversion, [&](const GridCell& cell) {
       const auto stored = conversion.RestoreRemoved(cell);
       ASSERT_TRUE(stored) << stored.error().message;
@@ -249,8 +265,8 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
   for (const char* codecs : {kLittle, kBigGzip}) {
     const ChunkConversion conversion = Conversion(Channels(codecs), ArrayDialect::kPrecomputed);
     ASSERT_TRUE(conversion.joins() && conversion.CanRestore());
-    const ArrayMetadata& stored = conversion.array().stored;
-    const ArrayMetadata& shown = conversion.array().presented;
+    const ArrayMetadata& stored = conversion.stored();
+    const ArrayMetadata& shown = conversion.presented();
     const auto stored_grid = GridOf(stored);
     ForEachCell(conversion, [&](const GridCell& cell) {
       const std::vector<GridCell> cells = conversion.StoredCells(cell);
@@ -290,8 +306,8 @@ TEST(ChunkConversionTest, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
   std::mt19937 random(4);
   const ChunkConversion conversion = Conversion(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
   EXPECT_FALSE(conversion.joins());
-  const ArrayMetadata& stored = conversion.array().stored;
-  const ArrayMetadata& shown = conversion.array().presented;
+  const ArrayMetadata& stored = conversion.stored();
+  const ArrayMetadata& shown = conversion.presented();
   const auto stored_grid = GridOf(stored);
   ForEachCell(conversion, [&](const GridCell& cell) {
     const Voxels voxels = RandomVoxels(stored, *stored_grid, conversion.StoredCell(cell), random);
