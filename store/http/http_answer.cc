@@ -51,7 +51,9 @@ Result<HttpAnswer> ReadWholeAnswer(HttpResponse response, std::uint64_t max_byte
   HttpObject object = MakeObject(response, bytes.size(), &bytes);
   object.range = {0, bytes.size()};
   object.bytes = std::move(bytes);
-  return HttpAnswer{HttpAnswer::Kind::kWhole, std::move(object)};
+  HttpAnswer answer{HttpAnswer::Kind::kWhole, std::move(object)};
+  answer.was_encoded = !ContentEncodings(response.headers).empty();
+  return answer;
 }
 
 // The size of the object, where the answer has it.

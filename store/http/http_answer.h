@@ -37,6 +37,7 @@ struct HttpAnswer {
   };
   Kind kind = Kind::kMissing;
   std::optional<HttpObject> object{};  // kPart, kWhole, kTooLarge
+  bool was_encoded = false;            // kWhole: its bytes were decoded, which proves their length
   // kUnsatisfied, kEncoded: the size of the object as it is stored, where the answer has it ("bytes
   // */10").
   std::optional<std::uint64_t> total{};

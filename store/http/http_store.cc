@@ -76,6 +76,7 @@ class Opening {
   bool wants_size_ = false;          // of the object, to ask for its end without a suffix
   bool only_stat_ = false;
   bool repeated_ = false;
+  bool knows_ranges_ = false;  // the server, as an answer has shown
   // After an answer 416 to a range at the start: the size of the object, 0 where it does not tell.
   std::optional<std::uint64_t> unsatisfied_size_;
 };
@@ -134,10 +135,12 @@ bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
   }
   switch (answer->kind) {
     case Kind::kEncoded:
+      knows_ranges_ = true;
       asked_.reset();
       whole_bytes_ = kMostGrowth * answer->total.value_or(0);
       return true;
     case Kind::kUnsatisfied:
+      knows_ranges_ = true;
       // At the start of an object: it is empty, and only a request without a range tells more.
       if (asked_ && asked_->begin > 0) {
         asked_ = kOneByte;
@@ -189,7 +192,13 @@ Result<ObjectStore::Opened> Opening::Open() {
       whole_objects.Erase(key_);
       return MakeOpened(*std::move(answer->object), false);
     case Kind::kWhole:
-      whole_objects.Put(key_, *answer->object);
+      // Nothing proves the length of plain bytes, and their tag is that of the object: cut short
+      // once, they would be kept for ever. A server that knows ranges can be asked for one again.
+      if (knows_ranges_ && !answer->was_encoded && answer->object->info.size > 0) {
+        whole_objects.Erase(key_);
+      } else {
+        whole_objects.Put(key_, *answer->object);
+      }
       return MakeOpened(*std::move(answer->object), true);
     case Kind::kUnchanged:
       if (kept_) return MakeOpened(*std::move(kept_), true);

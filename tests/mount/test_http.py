@@ -5,6 +5,7 @@ ranges and no ETags. nginx makes ETags of a file's size and the second of its mo
 each version of a shard gets a time of its own here.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -257,6 +258,23 @@ def test_whatever_a_server_does_no_byte_is_wrong(make, served, nginx, mount, wor
             at, operation, path, name, cause = line.split(" ", 4)
             assert at.endswith("Z") and operation in ("lookup", "read", "open", "getattr"), line
             assert path.startswith("/") and name in ("EIO", "ESTALE", "ETIMEDOUT") and cause, line
+    finally:
+        proxy.stop()
+
+
+# The tag of such an answer is that of the whole object: asked whether it has changed, the server says no.
+@pytest.mark.parametrize("first", ["field Content-Encoding gzip", "status 416"])
+def test_an_answer_that_ends_too_early_is_not_kept(first, served, nginx, mount, work):
+    source = VersionedZarr(served / f"early-{first.split()[-1]}")
+    proxy = Server(SERVERS / "fault_proxy", nginx.http, work / "proxy")
+    try:
+        remote = mount(f"{proxy.urls[0]}/plain/{source.path.name}", "ttl=0")
+        (work / "proxy" / "faults").write_text(f"{first}\nfield Content-Length 7\n")
+        number = next(iter(source.names))
+        with contextlib.suppress(OSError):
+            (remote.path / source.names[number]).read_bytes()
+        assert not (work / "proxy" / "faults").read_text()
+        assert (remote.path / source.names[number]).read_bytes() == source.expected(number, 1)
     finally:
         proxy.stop()
 
