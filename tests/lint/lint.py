@@ -7,6 +7,8 @@ each one can find something.
 
 import argparse
 import concurrent.futures
+import functools
+import hashlib
 import json
 import os
 import pathlib
@@ -67,9 +69,11 @@ class Tree:
     def sources(self):
         return self.named("*.cc", "*.h")
 
+    @functools.cache
     def text(self, name):
         return (self.root / name).read_text(errors="replace")
 
+    @functools.cache
     def includes(self, name):
         """[(line number, '<' or '\"', included name)]"""
         text = self.text(name)
@@ -343,7 +347,65 @@ def compile_flags(tree):
     return flags
 
 
-def compile_alone(tree, flags, names):
+class Passed:
+    """Which files have passed a rule before, by a digest of all that the result depends on. It is kept in the cache of
+    tests/run, also for other checkouts; without that nothing has passed."""
+
+    MOST_KEPT = 20000
+
+    def __init__(self, tree, rule):
+        self.tree = tree
+        cache = os.environ.get("UNSHARD_CACHE")
+        self.file = pathlib.Path(cache) / "passed-lint" / rule if cache else None
+        self.digests = self.file.read_text().split() if self.file and self.file.exists() else []
+        self.known = set(self.digests)
+
+    def digest(self, name, *also):
+        """Of a file, of all files of the tree that it includes, and of `also`: flags, a configuration, a version. Headers
+        of the system are not looked at."""
+        names, found = [name], {name}
+        for each in names:
+            for _, kind, included in self.tree.includes(each) if (self.tree.root / each).is_file() else ():
+                if kind == '"' and included not in found:
+                    found.add(included)
+                    names.append(included)
+        parts = [text.replace(str(self.tree.root), "") for text in map(str, also)]
+        parts += [each + "\0" + self.tree.text(each) for each in sorted(found) if (self.tree.root / each).is_file()]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def missing(self, digests):
+        """The names in {name: digest} that have not passed."""
+        return [name for name, digest in digests.items() if digest not in self.known]
+
+    def keep(self, digests):
+        self.known.update(digests)
+        if self.file:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            new = [each for each in digests if each not in set(self.digests)]
+            part = self.file.with_name(f"{self.file.name}.{os.getpid()}")
+            part.write_text("\n".join((self.digests + new)[-self.MOST_KEPT:]) + "\n")
+            part.replace(self.file)
+
+
+@functools.cache
+def version_of(program):
+    return subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+
+
+def check_each(tree, rule, names, depends, check):
+    """All findings of check(name), which returns a list, for the names that have not passed before. `depends(name)`:
+    what the result depends on beside the files."""
+    passed = Passed(tree, rule)
+    digests = {name: passed.digest(name, *depends(name)) for name in names}
+    left = passed.missing(digests)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = dict(zip(left, pool.map(check, left)))
+    passed.keep([digests[name] for name in left if not found[name]])
+    tree.report.append(f"{rule}: {len(left)} of {len(digests)} files had changed")
+    return [each for findings in found.values() for each in findings]
+
+
+def compile_alone(tree, rule, flags, names):
     """One finding for each of the sources and headers that does not compile by itself."""
     def flags_for(name):
         folder = name.split("/")[0]
@@ -359,12 +421,14 @@ def compile_alone(tree, flags, names):
                                    "-Wno-subobject-linkage", str(source)],
                                   capture_output=True, text=True)
         if done.returncode == 0:
-            return None
+            return []
         error = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
-        return f"{name}: does not compile alone: {error}"
+        return [f"{name}: does not compile alone: {error}"]
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [each for each in pool.map(compile_one, names) if each]
+    def depends(name):
+        return [*flags_for(name), version_of(flags_for(name)[0])]
+
+    return check_each(tree, rule, names, depends, compile_one)
 
 
 def headers_compile_alone(tree):
@@ -376,7 +440,8 @@ def headers_compile_alone(tree):
         first = next(iter(tree.includes(source)), None) if source in flags else None
         return first is not None and first[2] == header
 
-    return compile_alone(tree, flags, [each for each in tree.named("*.h") if not is_proved_by_its_source(each)])
+    names = [each for each in tree.named("*.h") if not is_proved_by_its_source(each)]
+    return compile_alone(tree, "headers_compile_alone", flags, names)
 
 
 MOST_COMPILED_ALONE = 40
@@ -392,7 +457,7 @@ def sources_compile_alone(tree):
     """Sources that were touched last include what they use, and hide no name, which does not show where
     a sub-folder is compiled as one."""
     flags = compile_flags(tree)
-    return compile_alone(tree, flags, touched_sources(tree, flags)[:MOST_COMPILED_ALONE])
+    return compile_alone(tree, "sources_compile_alone", flags, touched_sources(tree, flags)[:MOST_COMPILED_ALONE])
 
 
 # Written with a bracket each, so that this file does not find itself.
@@ -515,8 +580,10 @@ def tidy(tree):
         return [line for line in done.stdout.splitlines() if re.search(r": (error|warning): ", line)] or \
             ([] if done.returncode == 0 else [f"{name}: {done.stdout or done.stderr}"])
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [each for found in pool.map(tidy_one, touched_sources(tree, flags)[:MOST_TIDIED]) for each in found]
+    def depends(name):
+        return [*flags[name][1:], tree.text(".clang-tidy"), version_of("clang-tidy")]
+
+    return check_each(tree, "tidy", touched_sources(tree, flags)[:MOST_TIDIED], depends, tidy_one)
 
 
 RULES = {rule.__name__: rule for rule in (

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import lint
 
@@ -221,6 +222,26 @@ class SelfTest(unittest.TestCase):
                  "int Use(std::string a) {\n  Take(std::move(a));\n  return a.size() > 1;\n}\n")
         self.compile("codec/json/json.cc", "store/object/moved.cc")
         self.finds("tidy", "bugprone-use-after-move")
+
+    def test_what_has_passed_is_checked_again_once_it_has_changed(self):
+        cache = unittest.mock.patch.dict("os.environ", {"UNSHARD_CACHE": str(self.folder / "cache")})
+        cache.start()
+        self.addCleanup(cache.stop)
+
+        def checked():
+            tree = lint.Tree(self.root, self.build)
+            findings = lint.RULES["headers_compile_alone"](tree)
+            return int(re.search(r": (\d+) of", tree.report[-1])[1]), findings
+
+        headers = sum(name.endswith(".h") for name in CLEAN)
+        self.assertEqual(checked(), (headers, []))
+        self.assertEqual(checked(), (0, []))
+        self.put("codec/core/bytes.h", "#pragma once\n#include <cstddef>\nusing Size = std::ptrdiff_t;\n")
+        self.assertEqual(checked(), (2, []), "page.h includes it")
+        self.put("store/object/log.h", "#pragma once\nstd::string Leaning();\n")
+        for _ in range(2):
+            count, findings = checked()
+            self.assertEqual((count, len(findings)), (1, 1), "what fails is not kept")
 
     def test_sources_of_the_latest_commits_come_first(self):
         git = ["git", "-C", str(self.root), "-c", "user.name=a", "-c", "user.email=a@b"]
