@@ -231,11 +231,12 @@ class InfoParser {
       VolumeScale parsed{scale.path(), {}, {}, {}};
       UNSHARD_ASSIGN_OR_RETURN(parsed.sharding, ParseOptionalSharding(scale));
       const auto grid = TakeGeometry(scale, parsed);
+      const Result<ChunkCodecPtr> codec = BindCodec(scale);
       parsed.array.voxels =
-          grid ? TakeVoxels(scale, parsed.array) : Status(tl::unexpect, grid.error());
+          grid ? TakeVoxels(scale, codec, parsed.array) : Status(tl::unexpect, grid.error());
       if (parsed.sharding) {
         if (!grid) return tl::unexpected<Error>(grid.error());
-        UNSHARD_RETURN_IF_ERROR(AddShards(scale, parsed, *grid));
+        UNSHARD_RETURN_IF_ERROR(AddShards(scale, parsed, codec, *grid));
       } else {
         const std::string key = TextOf(scale.value(), "key");
         if (key.find("://") == std::string::npos) {
@@ -271,22 +272,28 @@ class InfoParser {
     return grid;
   }
 
+  [[nodiscard]] Result<ChunkCodecPtr> BindCodec(const JsonCursor& scale) const {
+    UNSHARD_RETURN_IF_ERROR(channels_);
+    UNSHARD_ASSIGN_OR_RETURN(const std::string name, root_.StringMember("data_type"));
+    if (type_) return MakePrecomputedChunkCodec(scale, *type_, *channels_);
+    return Fail(ErrorCode::kNotSupported, "data_type: unsupported data type \"", name, "\"");
+  }
+
   // What is needed for voxels beside the geometry.
-  Status TakeVoxels(const JsonCursor& scale, ArrayMetadata& array) const {
+  Status TakeVoxels(const JsonCursor& scale, const Result<ChunkCodecPtr>& codec,
+                    ArrayMetadata& array) const {
     UNSHARD_RETURN_IF_ERROR(channels_);
     UNSHARD_RETURN_IF_ERROR(TakeResolution(scale, array));
-    UNSHARD_ASSIGN_OR_RETURN(const std::string name, root_.StringMember("data_type"));
-    if (!type_) {
-      return Fail(ErrorCode::kNotSupported, "data_type: unsupported data type \"", name, "\"");
-    }
+    if (!type_) UNSHARD_RETURN_IF_ERROR(codec);
     array.data_type = *type_;
     UNSHARD_ASSIGN_OR_RETURN(const auto type, root_.OptionalMember("type"));
     if (!type.empty()) UNSHARD_RETURN_IF_ERROR(type.front().String());
-    UNSHARD_ASSIGN_OR_RETURN(array.codec, MakePrecomputedChunkCodec(scale, *type_, *channels_));
+    UNSHARD_ASSIGN_OR_RETURN(array.codec, codec);
     return {};
   }
 
-  Status AddShards(const JsonCursor& scale, const VolumeScale& parsed, const ChunkGrid& grid) {
+  Status AddShards(const JsonCursor& scale, const VolumeScale& parsed,
+                   const Result<ChunkCodecPtr>& codec, const ChunkGrid& grid) {
     ShardedDirectory directory;
     directory.names = ShardedDirectory::Names::kChunkRanges;
     directory.json_path = scale.path();
@@ -297,10 +304,7 @@ class InfoParser {
     directory.array = Describe(parsed.array);
     UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, directory));
     // Reading does not need the encoding: where it is not known, nothing is checked by it.
-    if (type_ && channels_) {
-      const auto codec = MakePrecomputedChunkCodec(scale, *type_, *channels_);
-      if (codec) directory.check = MakeChainCheck(*codec, parsed.array.chunk_shape, grid);
-    }
+    if (codec) directory.check = MakeChainCheck(*codec, parsed.array.chunk_shape, grid);
     directory.layout = LayoutOf(scale, *parsed.sharding);
     info_.sharded.push_back(std::move(directory));
     return {};

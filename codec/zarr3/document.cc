@@ -73,6 +73,11 @@ class ArrayReader {
     }
     array_.codec_json = ChainJson(chain);
     array_.voxels = TakeVoxels(chain, keys, codecs.path());
+    if (node_.sharded) {
+      node_.sharded->check = MakeChainCheck(
+          array_.codec ? array_.codec : CodecChain::BindToCheck(chain, StoredItems()),
+          node_.sharded->grid.chunk_shape());
+    }
     node_.layout = LayoutOf(source_.value());
     return std::move(node_);
   }
@@ -191,8 +196,6 @@ class ArrayReader {
     sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, sharding.levels);
     sharded.keys = MakeZarrShardKeys(sharded.shard_grid, sharded.key_encoding);
     sharded.layout_digest = ZarrLayoutDigest(source_.value());
-    sharded.check = MakeChainCheck(CodecChain::BindToCheck(sharding.flattened, StoredItems()),
-                                   sharding.chunk_shape);
     auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
     if (!format) return Forward(std::move(format).error(), path);
     sharded.format = *std::move(format);
