@@ -116,13 +116,7 @@ bool ClipsChunks(ArrayDialect dialect) {
 
 std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell) {
-  if (!ClipsChunks(array.dialect)) return grid.chunk_shape();
-  std::vector<std::uint64_t> shape;
-  for (std::size_t axis = 0; axis < grid.rank(); ++axis) {
-    const CellExtent extent = grid.Extent(cell, axis);
-    shape.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
-  }
-  return shape;
+  return ClipsChunks(array.dialect) ? grid.ClippedShape(cell) : grid.chunk_shape();
 }
 
 bool HasAllNames(const ArrayMetadata& array) {

@@ -1,5 +1,6 @@
 #include "codec/chain/chain_check.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace unshard {
@@ -36,10 +37,8 @@ class ChainCheck final : public ChunkCheck {
     if (!clipping_) return chunk_shape_;
     if (!clipping_->Contains(cell)) return std::nullopt;
     Shape shape = chunk_shape_;
-    for (std::size_t d = 0; d < clipping_->rank(); ++d) {
-      const CellExtent extent = clipping_->Extent(cell, d);
-      shape[shape.size() - 1 - d] = static_cast<std::uint64_t>(extent.end - extent.begin);
-    }
+    const Shape clipped = clipping_->ClippedShape(cell);
+    std::copy(clipped.begin(), clipped.end(), shape.rbegin());
     return shape;
   }
 

@@ -76,10 +76,17 @@ CellExtent ChunkGrid::Extent(std::span<const std::uint64_t> cell, std::size_t di
   return {Advance(origin_[dimension], begin), Advance(origin_[dimension], begin + size)};
 }
 
+std::vector<std::uint64_t> ChunkGrid::ClippedShape(std::span<const std::uint64_t> cell) const {
+  std::vector<std::uint64_t> shape(cell.size());
+  for (std::size_t d = 0; d < cell.size(); ++d) {
+    shape[d] = std::min(chunk_shape_[d], shape_[d] - cell[d] * chunk_shape_[d]);
+  }
+  return shape;
+}
+
 std::uint64_t ChunkGrid::ClippedElementCount(std::span<const std::uint64_t> cell) const {
   std::uint64_t count = 1;
-  for (std::size_t d = 0; d < cell.size(); ++d) {
-    const std::uint64_t size = std::min(chunk_shape_[d], shape_[d] - cell[d] * chunk_shape_[d]);
+  for (const std::uint64_t size : ClippedShape(cell)) {
     count = CheckedMultiply(count, size).value_or(std::numeric_limits<std::uint64_t>::max());
   }
   return count;

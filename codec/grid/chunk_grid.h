@@ -39,6 +39,8 @@ class ChunkGrid {
   [[nodiscard]] bool Contains(std::span<const std::uint64_t> cell) const;
   // The extent of the cell, clipped at the upper edge of the array. Requires: Contains(cell).
   [[nodiscard]] CellExtent Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const;
+  // The sizes of the clipped extents. Requires: Contains(cell).
+  [[nodiscard]] std::vector<std::uint64_t> ClippedShape(std::span<const std::uint64_t> cell) const;
   // The number of elements in the clipped extent, at most 2^64-1. Requires: Contains(cell).
   [[nodiscard]] std::uint64_t ClippedElementCount(std::span<const std::uint64_t> cell) const;
 

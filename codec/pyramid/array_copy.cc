@@ -192,7 +192,7 @@ bool ArrayCopy::IsFill(const Voxels& voxels) const {
 
 Result<Voxels> ArrayCopy::DecodeCopied(ByteSpan chunk, const GridCell& to_cell) const {
   UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, to().codec->Decode(chunk, ToShape(to_cell)));
-  const Shape within = ShapeWithin(to_grid(), to_cell);
+  const Shape within = to_grid().ClippedShape(to_cell);
   if (within == voxels.shape()) return voxels;
   UNSHARD_ASSIGN_OR_RETURN(Voxels clipped,
                            Voxels::Filled(voxels.type(), voxels.shape(), to_fill()));

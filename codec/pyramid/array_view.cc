@@ -124,8 +124,7 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
 }
 
 Result<PresentedArray> PresentRaw(const ArrayMetadata& stored) {
-  PresentedArray array{stored, stored, {}, BlockForm::kCopy};
-  for (std::size_t axis = 0; axis < stored.rank(); ++axis) array.axes.emplace_back(axis);
+  PresentedArray array{stored, stored, SameAxes(stored.rank()), BlockForm::kCopy};
   ArrayMetadata& presented = array.presented;
   presented.codec = nullptr;
   presented.shard_shape.reset();

@@ -16,15 +16,6 @@ BlockForm InverseOf(BlockForm form) {
 
 }  // namespace
 
-Shape ShapeWithin(const ChunkGrid& grid, const GridCell& cell) {
-  Shape shape;
-  for (std::size_t axis = 0; axis < grid.rank(); ++axis) {
-    const CellExtent extent = grid.Extent(cell, axis);
-    shape.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
-  }
-  return shape;
-}
-
 Result<std::shared_ptr<const ChunkMapping::Side>> ChunkMapping::Side::Make(ArrayMetadata metadata) {
   UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, GridOf(metadata));
   ByteVector fill = FillValueOf(metadata);
@@ -94,7 +85,7 @@ Result<Voxels> ChunkMapping::Decode(ByteSpan chunk, const GridCell& from_cell) c
 
 Result<Voxels> ChunkMapping::Blank(const GridCell& to_cell) const {
   const Shape shape = ToShape(to_cell);
-  const Shape within = ShapeWithin(to_grid(), to_cell);
+  const Shape within = to_grid().ClippedShape(to_cell);
   if (within == shape) return Voxels::Filled(to().data_type, shape, from_->fill);
   UNSHARD_ASSIGN_OR_RETURN(Voxels blank, Voxels::Filled(to().data_type, shape, to_->fill));
   if (from_->fill == to_->fill) return blank;
@@ -128,7 +119,7 @@ Result<Voxels> ChunkMapping::Map(Voxels from, const GridCell& from_cell,
   const Shape shape = ToShape(to_cell);
   const bool same_bytes = KeepsOrder(axes_) && same_grid_ &&
                           MapList<std::uint64_t>(axes_, from.shape(), 1) == shape &&
-                          ShapeWithin(to_grid(), to_cell) == shape;
+                          to_grid().ClippedShape(to_cell) == shape;
   if (same_bytes) return Voxels::Make(to().data_type, shape, std::move(from).TakeBytes());
   UNSHARD_ASSIGN_OR_RETURN(Voxels to, Blank(to_cell));
   Paste(from, from_cell, to, to_cell);

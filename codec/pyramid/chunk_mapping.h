@@ -13,9 +13,6 @@
 
 namespace unshard {
 
-// The shape of a chunk without what lies beyond the array.
-Shape ShapeWithin(const ChunkGrid& grid, const GridCell& cell);
-
 // Cells are those of GridOf(from) or GridOf(to). Immutable; thread-safe; pure.
 class ChunkMapping {
  public:

@@ -200,8 +200,7 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
 }
 
 Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored) {
-  PresentedArray array{stored, stored, {}, BlockForm::kCopy};
-  for (std::size_t axis = 0; axis < stored.rank(); ++axis) array.axes.emplace_back(axis);
+  PresentedArray array{stored, stored, SameAxes(stored.rank()), BlockForm::kCopy};
   array.presented.shard_shape.reset();
   array.presented.sharding = JsonValue();
   return array;
