@@ -41,7 +41,7 @@ Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
               found);
 }
 
-// The beginning of a chain of which only the end is known.
+// Stands for the codecs at the beginning of a chain that are not known: only those at its end are.
 class UnknownCodecs final : public ArrayToBytesCodec {
  public:
   [[nodiscard]] Status CanDecode() const override {

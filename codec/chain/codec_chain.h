@@ -55,8 +55,8 @@ class CodecChain {
   static Result<std::shared_ptr<const CodecChain>> Bind(const ChainSpec& codecs,
                                                         const std::string& path,
                                                         const ArrayRepresentation& decoded);
-  // The same, only to check stored chunks: where Bind fails, or what is encoded is not known, the
-  // codecs at the end of the list that are known. Never null.
+  // The same, only to check stored chunks: where Bind fails, or the decoded items are not known,
+  // the chain has only the known codecs at the end of the list. Never null.
   static std::shared_ptr<const CodecChain> BindToCheck(
       const ChainSpec& codecs, const std::optional<ArrayRepresentation>& decoded);
 

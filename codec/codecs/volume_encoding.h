@@ -27,7 +27,7 @@ struct EncodedVolume {
   std::uint64_t channels = 1;
 };
 
-// Fails with kDataLoss where the option kNumChannels is no number.
+// Fails with kDataLoss unless the option kNumChannels is a number.
 Result<EncodedVolume> EncodedVolumeOf(const CodecSpec& spec, const ArrayRepresentation& decoded);
 // kDataLoss: the encoding does not have the type or the channels of `volume`, only `expected`:
 // "uint8".

@@ -155,7 +155,7 @@ std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& 
 }
 
 // Adds the options of a codec to `to`; those of Zarr v2 and N5 get their defaults where they are
-// absent. Members that `to` has already are none of them.
+// absent. Members that `to` has already, such as the name, are not options.
 Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::string& name,
                     const CodecDefinition& codec, JsonValue& to) {
   for (const CodecOption& option : OptionsIn(dialect, codec, name)) {
@@ -355,7 +355,7 @@ std::size_t ShardingHeight(const JsonValue& codecs) {
   return 0;
 }
 
-// Merges into the chain of the inner chunks, which is made where there is none.
+// Merges `other` into the chain of the inner chunks, and makes that where it is absent.
 Status MergeInnerCodecs(CodecSpec& sharding, const ChainSpec& other) {
   ChainSpec inner = ChainWithin(sharding, "codecs").value_or(ChainSpec());
   UNSHARD_RETURN_IF_ERROR(MergeCodecs(inner, other));

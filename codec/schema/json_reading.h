@@ -22,7 +22,7 @@ constexpr std::size_t kMaxRank = 32;
 // Fails, naming it, where the object has a member that is not among `names`.
 Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names);
 
-// The member `name`; nothing where it is absent. Unlike with OptionalMember, null is no absence.
+// The member `name`; nothing where it is absent. Unlike OptionalMember it returns a null as well.
 // Requires: an object.
 std::optional<JsonCursor> MemberOf(const JsonCursor& object, std::string_view name);
 
