@@ -42,8 +42,7 @@ bool Advance(const CellBox& box, GridCell& cell) {
 }  // namespace
 
 ChunkPresence::Page ChunkPresence::Load(const ShardedTree& stored, const ShardSlot& slot) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation,
-                           stored.shards().Current(slot.shard, CallerDeadline()));
+  UNSHARD_ASSIGN_OR_RETURN(auto generation, stored.shards().Current(slot.shard, CallerDeadline()));
   return stored.ShownPage(generation, slot.page);
 }
 

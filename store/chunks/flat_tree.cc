@@ -230,14 +230,14 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
 }
 
 // Lists the overlay of a shard that is missing in the store, or empty: these pages.
-Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation,
+Result<bool> FlatTree::ListUnpublished(ShardGenerationPtr generation,
                                        const std::vector<std::uint64_t>& pages,
                                        const Cursor& cursor) {
   const std::uint64_t shard = generation->shard;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
   // Its format knows whether a shard without a byte is damaged.
   if (generation->object) {
-    const auto first = shards().Page(generation, 0, CallerDeadline());
+    const auto first = PageAfterPublishes(generation, 0);
     if (!first) return LeaveOut(first.error(), cursor);
   }
   for (const std::uint64_t page : pages) {

@@ -101,7 +101,7 @@ class FlatTree : public ShardedTree {
   // False: the visitor has ended the listing.
   static bool LeaveOut(const Error& error, const Cursor& cursor);
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
-  Result<bool> ListUnpublished(const ShardGenerationPtr& generation,
+  Result<bool> ListUnpublished(ShardGenerationPtr generation,
                                const std::vector<std::uint64_t>& pages, const Cursor& cursor);
   Result<bool> ListPage(std::uint64_t shard, std::uint64_t page, const IndexPage& index_page,
                         const Cursor& cursor);

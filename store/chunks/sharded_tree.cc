@@ -2,6 +2,10 @@
 
 namespace unshard {
 
+namespace {
+constexpr int kTriesOfPage = 3;
+}  // namespace
+
 ShardedTree::ShardedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                          std::shared_ptr<ChunkReader> reader)
     : ChunkTree(ordinal, shards->directory()),
@@ -37,11 +41,10 @@ Status ShardedTree::ForEachPresent(const ShardGenerationPtr& generation,
   return {};
 }
 
-Result<std::shared_ptr<const IndexPage>> ShardedTree::ShownPage(
-    const ShardGenerationPtr& generation, std::uint64_t page) const {
+Result<std::shared_ptr<const IndexPage>> ShardedTree::ShownPage(ShardGenerationPtr& generation,
+                                                                std::uint64_t page) const {
   const auto differences = UnpublishedInPage(generation->shard, page, 0, ~std::uint64_t{0});
-  UNSHARD_ASSIGN_OR_RETURN(const auto now, AfterPublishes(generation));
-  UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(now, page, CallerDeadline()));
+  UNSHARD_ASSIGN_OR_RETURN(auto stored, PageAfterPublishes(generation, page));
   if (differences.empty()) return stored;
   std::vector<IndexEntry> entries;
   entries.reserve(stored->entries().size() + differences.size());
@@ -70,6 +73,16 @@ Result<std::shared_ptr<const IndexPage>> ShardedTree::ShownPage(
 Result<ShardGenerationPtr> ShardedTree::AfterPublishes(const ShardGenerationPtr& seen) const {
   if (unpublished() == nullptr) return seen;
   return shards().Current(seen->shard, CallerDeadline(), ShardSet::Trust::kUncontradicted);
+}
+
+Result<std::shared_ptr<const IndexPage>> ShardedTree::PageAfterPublishes(
+    ShardGenerationPtr& generation, std::uint64_t page) const {
+  UNSHARD_ASSIGN_OR_RETURN(generation, AfterPublishes(generation));
+  for (int i = 1;; ++i) {
+    auto loaded = shards().Page(generation, page, CallerDeadline());
+    if (loaded || loaded.error().code != ErrorCode::kConflict || i == kTriesOfPage) return loaded;
+    UNSHARD_ASSIGN_OR_RETURN(generation, shards().Current(generation->shard, CallerDeadline()));
+  }
 }
 
 std::vector<UnpublishedChunks::Difference> ShardedTree::UnpublishedInPage(

@@ -85,9 +85,10 @@ class ShardedTree : public ChunkTree {
   virtual std::size_t LoadPages(std::span<const std::uint64_t> following) const = 0;
 
   // The entries of an index page with the overlay applied, for listings. Those of unpublished
-  // chunks have no valid range. `generation`: the current one a moment ago; what has been published
-  // since is in the page as well.
-  Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
+  // chunks have no valid range. `generation`: the current one a moment ago; it becomes the one
+  // whose page is returned, which includes what has been published since. Fails with kConflict
+  // where the shard keeps being overwritten.
+  Result<std::shared_ptr<const IndexPage>> ShownPage(ShardGenerationPtr& generation,
                                                      std::uint64_t page) const;
 
   // Another object that is replaced in place of a shard's own, and its format; nothing where a
@@ -133,6 +134,11 @@ class ShardedTree : public ChunkTree {
   // overlay. So the overlay is looked at before the shard: what leaves it in between is in this
   // generation. `seen`: the current one a moment before the overlay was looked at.
   Result<ShardGenerationPtr> AfterPublishes(const ShardGenerationPtr& seen) const;
+  // A page of the generation after publishes, which `generation` becomes. Where the shard is
+  // overwritten while the page is read, the page of the next generation (store/shard/set.h, step
+  // 5).
+  Result<std::shared_ptr<const IndexPage>> PageAfterPublishes(ShardGenerationPtr& generation,
+                                                              std::uint64_t page) const;
   // How listings differ from a page of a shard in the slots from `first` to `last`.
   [[nodiscard]] std::vector<UnpublishedChunks::Difference> UnpublishedInPage(
       std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const;

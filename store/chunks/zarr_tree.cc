@@ -125,8 +125,8 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
             ? UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1))
             : UnpublishedInPage(slot.shard, slot.page, 0, ~std::uint64_t{0});
     // After the overlay: see AfterPublishes().
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(slot.shard));
-    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(auto generation, ListedGeneration(slot.shard));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, PageAfterPublishes(generation, slot.page));
     last.slot = slot;
   }
   const auto& unpublished = last.unpublished;
@@ -187,7 +187,7 @@ Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCel
 
 // Whether a shard holds a chunk whose indices begin with `indices`.
 Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(shard));
+  UNSHARD_ASSIGN_OR_RETURN(auto generation, ListedGeneration(shard));
   if (!generation->object) return false;
   GridCell cell(array_.grid.rank());
   CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
@@ -200,8 +200,7 @@ Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& ind
     // The slots that share their first indices are consecutive.
     const std::uint64_t first = array_.locator->Locate(cell).slot;
     const auto unpublished = UnpublishedInPage(shard, 0, first, first + (slots - 1));
-    UNSHARD_ASSIGN_OR_RETURN(const auto now, AfterPublishes(generation));
-    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(now, 0, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, PageAfterPublishes(generation, 0));
     return HoldsAny(*page, unpublished, first, slots);
   }
   const std::uint64_t page_count = shards().format().page_count();

@@ -91,7 +91,7 @@ def test_no_program_takes_a_listing_without_a_torn_shard_for_whole(work, mount, 
         done = subprocess.run([*program, mounted.path], capture_output=True, text=True)
         assert done.returncode != 0 and "Input/output error" in done.stderr, program
     assert any(map(fails_to_list, listed(mounted.path, "d")))
-    assert all(" EIO " in line for line in mounted.control("errors").splitlines())
+    assert [line for line in mounted.control("errors").splitlines() if " EIO " not in line] == []
     (work / "sound").rename(shard)
     assert wait_until(lambda: len(listed(mounted.path)) == len(whole), 10)
     assert not any(map(fails_to_list, listed(mounted.path, "d")))

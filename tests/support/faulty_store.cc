@@ -70,7 +70,7 @@ std::uint64_t FaultyStore::calls() const {
 
 Result<std::optional<ObjectInfo>> FaultyStore::Stat(std::string_view key,
                                                     const Deadline& deadline) {
-  if (plan_->Next()) return Injected();
+  if (plan_->Next().value_or(Fault::kChanged) != Fault::kChanged) return Injected();
   return below_->Stat(key, deadline);
 }
 
@@ -88,7 +88,7 @@ Result<ObjectStore::Opened> FaultyStore::Open(std::string_view key, const RangeR
 
 Status FaultyStore::List(std::string_view key, const Deadline& deadline,
                          const ListVisitor& visitor) {
-  if (plan_->Next()) return Injected();
+  if (plan_->Next().value_or(Fault::kChanged) != Fault::kChanged) return Injected();
   return below_->List(key, deadline, visitor);
 }
 

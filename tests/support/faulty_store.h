@@ -12,7 +12,8 @@ namespace unshard {
 enum class Fault {
   kError,    // the call fails with kUnavailable
   kShort,    // a read gives half of its bytes, an open half of its first range
-  kChanged,  // a read finds another generation (kConditionFailed); an open gives a new one
+  kChanged,  // a read finds another generation (kConditionFailed); an open gives a new one;
+             // other calls go well
 };
 
 // Thread-safe. Counts calls of every method, those of handles included; forwards the others.

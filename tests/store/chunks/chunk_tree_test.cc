@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codec/precomputed/access.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 
@@ -37,15 +38,17 @@ std::vector<std::string> Components(const std::string& path) {
 
 struct TestTree {
   std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
+  // What the tree reads `store` by.
+  std::shared_ptr<FaultyStore> faulty = std::make_shared<FaultyStore>(store);
   std::unique_ptr<ShardedTree> tree;
 
   explicit TestTree(const ShardedSource& source) {
     auto shards = MakeShards(source.format, source.keys);
     if (source.zarr) {
-      tree = MakeZarrTree(5, std::move(shards), nullptr, *source.zarr, store);
+      tree = MakeZarrTree(5, std::move(shards), nullptr, *source.zarr, faulty);
     } else {
       tree = MakePrecomputedTree(5, std::move(shards), nullptr, *source.precomputed, source.locator,
-                                 store);
+                                 faulty);
     }
   }
   // Ids and meshes.
@@ -55,13 +58,13 @@ struct TestTree {
     directory.sharding = spec;
     const auto access = MakeAccess(directory, MortonRule::kStandard);
     auto shards = MakeShards(access->format, access->keys);
-    tree = MakePrecomputedTree(5, std::move(shards), nullptr, directory, access->locator, store);
+    tree = MakePrecomputedTree(5, std::move(shards), nullptr, directory, access->locator, faulty);
   }
   std::shared_ptr<ShardSet> MakeShards(std::shared_ptr<const ShardFormat> format,
                                        std::shared_ptr<const ShardKeys> keys) {
     ShardSetOptions options;
     options.ttl_milliseconds = 0;
-    return std::make_shared<ShardSet>(store, "top", std::move(format), std::move(keys), nullptr,
+    return std::make_shared<ShardSet>(faulty, "top", std::move(format), std::move(keys), nullptr,
                                       std::make_shared<IndexCache>(1 << 20), options);
   }
   void Put(const ShardedSource& source, const std::map<std::uint64_t, std::string>& chunks) {
@@ -301,6 +304,23 @@ TEST(ChunkTreeTest, AListingGoesOnAfterItsCookieWhenTheShardIsReplacedInBetween)
       while (test.Piece(in, ListMode::kPresent, 2, cookie, matches, names)) {
       }
       EXPECT_EQ(names, before) << "stopped after " << stop;
+    }
+  }
+}
+
+// Its index may be read by several calls, of which each may be the first that finds it overwritten.
+TEST(ChunkTreeTest, AShardThatIsOverwrittenWhileItIsListedIsListedAsItIsThen) {
+  for (const ShardedSource& source : Sources()) {
+    const auto chunks = EveryOther(source);
+    for (std::uint64_t before = 0;; ++before) {
+      TestTree test(source);
+      test.Put(source, chunks);
+      test.faulty->FailAfter(before, Fault::kChanged);
+      std::vector<std::string> paths;
+      test.Walk({}, ListMode::kPresent, chunks.size() + 1, paths);
+      EXPECT_EQ(paths.size(), chunks.size()) << "after " << before << " calls";
+      EXPECT_EQ(test.damage, std::vector<std::string>()) << "after " << before << " calls";
+      if (test.faulty->calls() <= before) break;
     }
   }
 }
