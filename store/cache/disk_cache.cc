@@ -100,7 +100,7 @@ void DiskCache::Put(const CacheDigest& digest, CacheEntry entry) {
 void DiskCache::Erase(const CacheDigest& digest) {
   {
     const std::lock_guard lock(mutex_);
-    // One that stays costs a request that fails.
+    // An entry that stays costs only a request that fails.
     if (queue_.size() >= 2 * kMostQueued) return;
     queue_.push_back({digest, std::nullopt});
   }

@@ -37,7 +37,7 @@ struct DiskCacheCounters {
 
 // Thread-safe. A lost or damaged entry, and any failure of the disk, is a miss. Writing is done by
 // a thread of its own, and never waited for. The cap holds for all mounts that use the folder
-// together, as long as they are few: each of them adds up all entries again before it has written
+// together, as long as they are few: each mount adds up all entries again before it has written
 // an eighth of what was left.
 class DiskCache {
  public:

@@ -155,7 +155,7 @@ class ChunkStore {
   [[nodiscard]] virtual bool has_forgotten() const { return false; }
   [[nodiscard]] virtual ChunkStoreCounters counters() const { return {}; }
 
-  // Whether a chunk that is not stored is presented all the same: as one of the fill value.
+  // Whether a chunk that is not stored is presented as a chunk of the fill value.
   [[nodiscard]] virtual bool presents_absent() const { return false; }
   // Whether ChunkPart::kStored has other bytes than kPlain.
   [[nodiscard]] virtual bool encodes() const { return false; }

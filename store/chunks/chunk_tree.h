@@ -46,7 +46,7 @@ class UnpublishedChunks {
 
 class ShardedTree;
 
-// Immutable but for caches; thread-safe.
+// Immutable except for caches; thread-safe.
 class ChunkTree {
  public:
   struct Match {

@@ -144,9 +144,9 @@ bool CommittedVersions::HoldsChunks(std::uint32_t tree, const GridDirectory& in)
 
 namespace {
 
-// The bytes that the store may hold when the successor of `version` is published. A version that is
-// superseded before its publish begins never reaches the store; one that is being published, or
-// was, may be there by then.
+// The bytes that the store may hold when the successor of `version` is published. If `version` is
+// superseded before its publish begins, it never reaches the store. Once its publish has begun, the
+// store may hold it.
 ReplacedBytes AfterLocked(const WrittenVersion& version) {
   using Put = WrittenVersion::Put;
   if (!version.spooled || version.put == Put::kYes) {

@@ -94,8 +94,8 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // Until Replace() only seen_in is set.
   ReplacedBytes replaces;
   std::optional<Generation> stored_in;  // a version of the shard that has it, once it is published
-  // Of one that is in the spool: whether a publish that failed, or was under way when its mount was
-  // killed, has put it into the store all the same.
+  // Of a version that is in the spool: whether the store has it nevertheless, from a publish that
+  // failed, or that was under way when its mount was killed.
   enum class Put { kNo, kPerhaps, kYes };
   Put put = Put::kNo;
   bool publishing = false;
@@ -145,9 +145,9 @@ class CommittedVersions final : public UnpublishedChunks {
   Replaced Replace(const WrittenVersionPtr& version) { return ReplaceAll({version}).front(); }
   // The same of versions of different chunks, which are seen together.
   std::vector<Replaced> ReplaceAll(const std::vector<WrittenVersionPtr>& versions);
-  // The same, unless the seal of one does not name all that the store may hold when that version is
-  // published: a publish has begun, or another version was committed, since it was sealed. Nothing
-  // happens then, and `needed` says, for each of them, the terms that its seal is to have.
+  // The same, if each seal names all that the store may hold when its version is published. A seal
+  // does not if a publish has begun, or another version was committed, since it was made. Nothing
+  // happens then, and `needed` has the terms that such a seal needs; nothing for the other seals.
   using NeededTerms = std::vector<std::optional<SealTerms>>;
   std::optional<std::vector<Replaced>> ReplaceAllIfSealed(
       const std::vector<WrittenVersionPtr>& versions, NeededTerms& needed);

@@ -53,7 +53,7 @@ class FlatTree : public ShardedTree {
                     const DamageVisitor& damaged) override;
   Result<std::uint64_t> Cookie(const ChunkRef& chunk) override;
   // From a file the pages are only begun: the kernel reads on, several pages at a time, while the
-  // caller lists what is there. More than kPagesAtOnce of `following` are not needed.
+  // caller lists those that it has. More than kPagesAtOnce of `following` are not needed.
   std::size_t LoadPages(Shards following) const override;
   Result<std::optional<timespec>> Modified(const GridDirectory&) override {
     return lister_.Modified(directory());
@@ -75,8 +75,8 @@ class FlatTree : public ShardedTree {
   }
   // The shards that exist, in a store that cannot list; none where they are too many to ask.
   Result<ShardLister::Numbers> ProbedShards(bool begins);
-  // The generation that a listing presents: where the store cannot list, the one that probing has
-  // found.
+  // The generation that a listing presents. If the store cannot list, this is the generation that
+  // probing has found.
   Result<ShardGenerationPtr> ListedGeneration(std::uint64_t shard) const;
   [[nodiscard]] ShardLister& lister() { return lister_; }
   // Whether each request costs the way to a remote store.

@@ -15,8 +15,8 @@
 
 namespace unshard {
 
-// A reference to a presented chunk is that of the stored one that it comes from, or of the first of
-// them. Changes are those of the stored tree. Thread-safe.
+// A presented chunk is referred to by the reference of the stored chunk that it comes from, or of
+// the first of these. Changes are those of the stored tree. Thread-safe.
 class PresentedChunks : public ChunkStore {
  public:
   struct Parts {

@@ -183,7 +183,7 @@ Status PresentedTree::ListFlat(std::uint64_t cookie, const ListVisitor& visitor,
     const ChunkRef chunk =
         chunks_->RefOf(conversion_->PresentedCell(CellOfFile(dialect, file.cell)));
     if (joins()) {
-      // A chunk is listed at the first of its stored ones that is there.
+      // A chunk is listed once: at the first of its stored chunks that exists.
       for (const ChunkRef& part : StoredChunks(chunk)) {
         if (part.slot == stored.slot) break;
         if (presence.Holds(part.slot, Unreadable::kLeftOut)) return true;

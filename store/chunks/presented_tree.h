@@ -23,7 +23,7 @@ namespace unshard {
 // the directories that hold some, in the order of the stored chunks where all names are in one
 // directory. They cost what is stored: no request and no step for a shard that does not exist.
 // Views of a store that cannot list, and those that present absent chunks, list all of the grid.
-// Immutable but for caches; thread-safe.
+// Immutable except for caches; thread-safe.
 class PresentedTree final : public ChunkTree {
  public:
   struct Parts {

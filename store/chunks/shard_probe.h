@@ -1,4 +1,4 @@
-// Which shards of a tree exist, in a store that cannot list: each of them is asked for.
+// Finds out which shards of a tree exist in a store that cannot list: asks for each shard.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ struct CellBox {
   GridCell end;
 };
 
-// A walk over the shards that exist or have unpublished chunks. One that costs as much to ask for
-// as to list may be given to `visit` although it is missing.
+// A walk over the shards that exist or have unpublished chunks. `visit` may get a missing shard too
+// if asking whether it exists costs as much as listing it.
 struct ShardWalk {
   bool begins = true;       // false: what an earlier walk has listed will do
   std::uint64_t first = 0;  // shards before this one are left out
@@ -37,7 +37,7 @@ struct ShardWalk {
   std::function<Result<bool>(std::span<const std::uint64_t>)> visit;
 };
 
-// Immutable but for caches; thread-safe.
+// Immutable except for caches; thread-safe.
 class ShardedTree : public ChunkTree {
  public:
   ShardedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,

@@ -33,8 +33,8 @@ constexpr std::uint64_t kChunksOfFirst = 4;
 constexpr std::uint64_t kUsual = std::uint64_t{8} << 20;
 constexpr std::uint64_t kChunksOfUsual = 192;
 constexpr std::uint64_t kLeastAtEnd = std::uint64_t{1} << 20;
-// A window is requested once it can be all of what may be requested ahead but for such a part: so
-// windows double.
+// A window is requested once it can have all the bytes that may be requested ahead, less such a
+// part: so windows double.
 constexpr std::uint64_t kParts = 3;
 // This part once the first read of a next shard was where it was expected, there and in the shards
 // that follow.
@@ -278,7 +278,7 @@ std::uint64_t SweepWindows::Wanted(const Sweep& sweep, std::uint64_t unread,
   return missing < enough ? 0 : std::min(missing, most);
 }
 
-// Begins the windows behind the one that begins at `begin`. True where the shard has no more bytes
+// Begins the windows behind the window that begins at `begin`. True if the shard has no more bytes
 // to request there.
 bool SweepWindows::Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
                           const std::function<void(const ByteRange&)>& request) {
@@ -311,7 +311,7 @@ std::uint64_t SweepWindows::Left(const Sweep& sweep, std::uint64_t begin, const 
   return end - std::min(end, sweep.windows.at(begin).end);
 }
 
-// Begins the window behind the one that begins at `begin`. False where there is none to begin.
+// Begins the next window behind the window that begins at `begin`. False if there is none to begin.
 bool SweepWindows::BeginNext(Sweep& sweep, std::uint64_t begin, std::uint64_t limit,
                              const Read& read, const Layout& layout,
                              const std::function<void(const ByteRange&)>& request) {

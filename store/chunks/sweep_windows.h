@@ -12,10 +12,10 @@
 //      the reads is kAhead times what they have read, and stays below the farthest. Each window is
 //      large enough to be worth its request, and those at the end of a shard are smaller, since a
 //      window can be read only once it is there as a whole.
-//   3. Where reads jump between several windows, one that is half read begins the next one behind
-//      it. Windows double, but where chunks wait long for their reads only as long as little of the
-//      budget is taken, so that each of them can be small enough for all to be kept until they are
-//      read.
+//   3. If reads jump between several windows, a window that is half read begins the next one behind
+//      it. Windows double. If chunks wait long for their reads, windows double only while little of
+//      the budget is taken: so each window stays small enough for all windows to be kept until they
+//      are read.
 //   4. A window ends before bytes that were requested already, before a gap that costs more than a
 //      request or makes the gaps more than a small part of the window, and at the last chunk that
 //      fits. No byte is requested twice.
@@ -84,7 +84,7 @@ class SweepWindows {
   // there are none. It is called with the mutex of this object held, so that a reader whose chunk
   // counts as requested finds that request; it must not wait.
   //
-  // Whether the shard is about to end, and GoOn may be called for the one that follows it. Once for
+  // Whether the shard is about to end, so that GoOn may be called for the next shard. Said once for
   // each sweep of a shard.
   enum class Ends {
     kNo,

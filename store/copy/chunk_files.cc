@@ -22,7 +22,7 @@
 namespace unshard {
 namespace {
 
-// `found`: what is there, with a size and a time.
+// `found`: the status of the chunk's file or object, with a size and a time.
 template <class Found>
 bool IsLike(const Found& found, const ChunkFiles::Wanted& wanted) {
   return (!wanted.size || *wanted.size == found.size) &&
@@ -197,7 +197,7 @@ Result<std::shared_ptr<CopyScratch>> CopyScratch::Make(std::shared_ptr<FileSyste
     UNSHARD_ASSIGN_OR_RETURN(const bool made, files->MakeDirectory(directory));
     if (!made) continue;
     UNSHARD_ASSIGN_OR_RETURN(auto lock, LockScratch(*files, directory));
-    if (!lock) continue;  // another copy that begins now has taken it for one that was left
+    if (!lock) continue;  // another copy, which begins now, took it for what a killed copy left
     return std::shared_ptr<CopyScratch>(
         new CopyScratch(std::move(files), directory, std::move(lock)));
   }

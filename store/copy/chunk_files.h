@@ -14,8 +14,8 @@
 
 namespace unshard {
 
-// Keys are those of the destination. Used by one thread, but for Has, Put and Remove, where the
-// implementation says so.
+// Keys are those of the destination. Used by one thread; Has, Put and Remove may be called by
+// several threads if the implementation says so.
 class ChunkFiles {
  public:
   virtual ~ChunkFiles() = default;

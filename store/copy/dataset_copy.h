@@ -1,4 +1,4 @@
-// Copies a dataset into another one that is there: an array, or all levels of a pyramid, whatever
+// Copies a dataset into another that exists already: an array, or all levels of a pyramid, whatever
 // the formats, the shards and the places of the two; all datasets in a group, and beside the levels
 // of a pyramid, and the files there, each to its path. fs/SEMANTICS.md, "Copies".
 #pragma once

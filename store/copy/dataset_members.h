@@ -47,8 +47,8 @@ struct DatasetMembers {
 // a pyramid mention (the labels of OME-Zarr need no mention), and no files. What is not supported
 // is skipped, unless it is the root. Fails, naming document and field, where one cannot be read,
 // and with kResourceExhausted where there are more directories than any tree has. What is at or
-// below the paths `excluded` is left out; each of them has to be a directory that would be searched
-// else (kNotFound).
+// below the paths `excluded` is left out. Fails with kNotFound if such a path is no directory that
+// would otherwise be searched.
 Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog,
                                    const std::set<std::string>& excluded = {});
 

@@ -19,8 +19,8 @@ namespace unshard {
 // Datasets whose arrays are open.
 class OpenedDataset {
  public:
-  // Opens the dataset at `options.source` and those beside its levels or, where that is a group,
-  // all in it, but for what FindMembers leaves out or skips. Fails, naming it, where no array or
+  // Opens the dataset at `options.source` and those beside its levels or, if that is a group, all
+  // in it, except what FindMembers leaves out or skips. Fails, naming it, where no array or
   // pyramid is there, and with the reason where all are skipped.
   static Result<OpenedDataset> Open(const VolumeOptions& options, const CopyLimits& limits,
                                     const std::set<std::string>& excluded = {});

@@ -1,8 +1,8 @@
 // Copies one shard of the new array.
 //
-//   1. Plan which chunks the shard will have, and read the index of what is there already. Where
-//      that has these chunks, of these sizes as far as they are known, and was written no earlier
-//      than what they are made from, compare the first and the last one, byte by byte: a shard that
+//   1. Plan which chunks the shard will have, and read the index of the shard that exists. If that
+//      has these chunks, of these sizes as far as they are known, and was written no earlier than
+//      what they are made from, compare the first and the last chunk, byte by byte: a shard that
 //      passes is kept, unless the mode replaces it. Chunks that the source lacks are
 //      counted, and looked at no further, unless they are to be removed.
 //   2. Where stored bytes are copied, their sizes are known: publish the shard, reading and

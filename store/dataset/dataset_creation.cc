@@ -4,8 +4,8 @@
 //    directories are made, and synced, as those of any other object.
 // 2. Nothing may be at the destination that makes it a dataset.
 // 3. Each document is created on the condition that it is missing: deeper ones first, the document
-//    that makes the root a dataset last. A deeper one that is there with the same text is left of a
-//    creation that was killed.
+//    that makes the root a dataset last. A deeper document that exists with the same text is kept:
+//    another creation has made it, which was killed or is under way.
 // 4. After a failure the documents that were certainly created are removed, the last one first, and
 //    then the directories that were made, as far as they are empty.
 #include "store/dataset/dataset_creation.h"
@@ -292,7 +292,7 @@ class DocumentWalk {
     if (!store_.capabilities().lists) AddMentioned(directory, name, document, below);
   }
 
-  // With the directories between this one and each of them.
+  // Adds each directory that the document mentions, and those between `directory` and it.
   static void AddMentioned(const std::string& directory, std::string_view name,
                            const JsonValue& document, Below& below) {
     std::vector<std::string> names = NamesMentionedIn(name, document).directories;

@@ -64,7 +64,7 @@ struct FoundDataset {
   std::vector<std::uint64_t> shape, chunk_shape, shard_shape;
 };
 
-// A chunk tree as it is presented, the one that it comes from (the same one, where chunks are
+// A chunk tree as it is presented, the stored tree that it comes from (the same tree, if chunks are
 // presented as they are stored), and the part of its metadata that decides how its chunks are
 // stored.
 struct ServedTree {

@@ -4,7 +4,7 @@
 //    Only then its documents are read, and Note() takes the versions that were found.
 // 2. As long as the directory is watched they are good: each change gives an event, at which they
 //    are read again. Where nothing announces changes they are good for the ttl.
-// 3. Then IsUpToDate() compares: whether the documents are still the ones that were read, and
+// 3. Then IsUpToDate() compares: whether the documents still have the versions that were read, and
 //    whether others have come. None has come into a directory with the time that it had in step 1,
 //    unless that time was so recent that a later change could have left it the same.
 #pragma once

@@ -24,11 +24,11 @@ struct MortonLocators {
   std::shared_ptr<const ChunkLocator> standard;
   std::shared_ptr<const ChunkLocator> legacy;
 };
-// One that finds out which of the two it is when it is first asked for a cell, or a slot, of which
-// they differ: a mount that looks at no such chunk sends no request. Then it waits for the store as
-// DetectMortonRule does. Where that fails, a CallFailed is thrown, since by the wrong rule another
-// chunk would be read, or replaced. Where it finds nothing the call goes by the standard rule. The
-// next call asks again in both cases. Thread-safe.
+// A locator that finds out which of the two rules holds. It does so when it is first asked for a
+// cell or a slot for which they differ: a mount that looks at no such chunk sends no request. The
+// call then waits for the store as DetectMortonRule does. If that fails, it throws CallFailed,
+// since by the wrong rule another chunk would be read, or replaced. If it finds nothing, the call
+// goes by the standard rule. The next call asks again in both cases. Thread-safe.
 std::shared_ptr<const ChunkLocator> MakeDetectedLocator(MortonLocators locators,
                                                         std::shared_ptr<ObjectStore> store,
                                                         std::shared_ptr<ShardSet> shards,

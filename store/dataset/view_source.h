@@ -29,7 +29,7 @@ struct ViewSource {
     std::string stored_layout;
   };
   SourceDataset dataset;
-  std::string document;  // the one that says what the directory is: "info", ".zarray"
+  std::string document;  // which document says what the directory is: "info", ".zarray"
   ObjectInfo info;       // of that document
   std::vector<Level> levels;
   // All documents that were read, by their paths below the directory.

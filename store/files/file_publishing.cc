@@ -58,7 +58,7 @@ Result<FilePublishing::Found> FilePublishing::Compare(
   const SealTerms& terms = file.chunk.terms;
   if (file.removed() && !stored) return Found::kSame;
   if (print == terms.base || print == state.also_stored) return Found::kReplaced;
-  // The store was away, and did not tell the writer what is there.
+  // The store was unreachable: the writer could not know which object it would replace.
   if (terms.base.unknown && (!stored || !strict_)) return Found::kReplaced;
   UNSHARD_ASSIGN_OR_RETURN(const bool same, HasBytes(stored, ContentPrint(file)));
   if (same) return Found::kSame;

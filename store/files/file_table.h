@@ -86,7 +86,7 @@ class FileTable {
 
   // A directory that exists although nothing is in it.
   void MakeDirectory(const std::string& directory);
-  // One that was removed: keys of the store that are below it wait to be removed.
+  // Hides a directory that was removed: keys of the store that are below it wait to be removed.
   void RemoveDirectory(const std::string& directory);
   [[nodiscard]] bool IsMade(const std::string& directory) const;
   [[nodiscard]] bool IsHidden(const std::string& directory) const;

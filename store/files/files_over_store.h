@@ -10,8 +10,8 @@
 
 namespace unshard {
 
-// Thread-safe. What programs have written and not committed is not seen, but for its name in
-// listings.
+// Thread-safe. Bytes that programs have written and not committed are not seen; listings have the
+// names of such files.
 class FilesOverStore final : public ObjectStore {
  public:
   FilesOverStore(std::shared_ptr<ObjectStore> store, std::shared_ptr<const FileTable> table)

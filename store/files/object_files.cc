@@ -217,8 +217,8 @@ ObjectFiles::OpenPtr ObjectFiles::Enter(const std::string& path, const InodePtr&
     const InodePtr& there = state.inode;
     const bool is_current = state.waiting == known.waiting && !made->unlinked();
     if (!is_current && there != made) return;
-    // One that is written to, or has the same version, is the file; an older version of the store
-    // stays with those who have it open.
+    // The inode that is open stays the file if it is written to, or has the same version. Else it
+    // is an older version of the store, and stays only with those who have it open.
     const bool same = there && (there->dirty() || state.waiting ||
                                 (made->in_store().generation &&
                                  there->in_store().generation == made->in_store().generation));

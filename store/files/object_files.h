@@ -1,7 +1,7 @@
 // The files of an object store that can be written: everything in a source that is no shard.
 //
 //   1. Programs write into files that are staged in the spool. A file of the store is downloaded
-//      before its first change, since it is put whole; one that is truncated is not.
+//      before its first change, since it is put whole; if it is truncated, only what it keeps.
 //   2. close(2) and fsync(2) commit: the staged bytes are sealed in the spool, where they survive
 //      the end of the process, and from there on all that reads through the mount has them.
 //   3. After a pause without further commits, or when a caller waits for it, the file is put under

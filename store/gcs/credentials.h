@@ -58,7 +58,7 @@ struct GcsToken {
 };
 
 // The answer to a MakeTokenRequest. kPermissionDenied where the server refuses the credential,
-// kUnavailable where it has no answer now, or one that is none.
+// kUnavailable where it has no answer now, or its answer has no token.
 Result<GcsToken> ParseTokenResponse(const HttpResponse& response);
 
 }  // namespace unshard

@@ -49,8 +49,8 @@ HttpUrl GcsObjectUrl(const GcsEndpoint& endpoint, const GcsLocation& location,
                      std::string_view key);
 HttpUrl GcsUploadUrl(const GcsEndpoint& endpoint, const GcsLocation& location);
 
-// The request for one page of the names directly below `directory`, a key or "": of the one that
-// `page_token` continues with, "" for the first.
+// The URL of one page of the names directly below `directory`, a key or "". `page_token`: from the
+// answer with the page before it; "" for the first page.
 std::string GcsListUrl(const GcsEndpoint& endpoint, const GcsLocation& location,
                        std::string_view directory, std::string_view page_token,
                        std::size_t max_results);

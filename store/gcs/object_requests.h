@@ -23,7 +23,7 @@ enum class GcsAccess {
 
 // A request for an object below a GcsObjectsBase, as the JSON API takes it: "alt=media",
 // ifGenerationMatch, ifGenerationNotMatch. Requests compressed objects as they are stored: the
-// service would decompress them, and ignore the range. `nonce` makes the URL one that no cache has:
+// service would decompress them, and ignore the range. `nonce` makes a URL that no cache has:
 // public objects are cached for an hour, and the service ignores Cache-Control in requests. Pure.
 HttpRequest MakeObjectRequest(HttpRequest request, std::uint64_t nonce);
 

@@ -9,7 +9,7 @@
 namespace unshard {
 namespace {
 
-// One request, authorised once or twice. Kept alive by the callback of the one that is under way.
+// One request, authorised once or twice. The callback of the call that is under way keeps it alive.
 class Authorized : public std::enable_shared_from_this<Authorized> {
  public:
   Authorized(std::shared_ptr<HttpTransport> transport,

@@ -6,8 +6,8 @@
 //      is held.
 //   2. The thread takes over what there is, and ends the requests that were stopped.
 //   3. It ends the requests whose deadline has passed: the first ones of an ordered set.
-//   4. It sends those that wait, of those that may be sent already the one that has waited longest
-//      first, as many at a time as the limit allows.
+//   4. It sends the requests that wait and may be sent already: first those that could be sent the
+//      earliest, as many at a time as the limit allows.
 //   5. It sleeps until a socket is ready, the first deadline, the first time to send a request,
 //      libcurl's own next time, or until it is woken.
 //   6. It lets libcurl go on with the sockets that are ready, and with those requests whose time

@@ -21,8 +21,8 @@ class HedgePolicy {
  public:
   explicit HedgePolicy(const HedgingOptions& options) : options_(options) {}
 
-  // The delay of a second request for one that is sent now; nothing where it may have none. Ended()
-  // follows each delay.
+  // A request is sent now: how long to wait before its second request; nothing if it may have none.
+  // Ended() follows each delay.
   std::optional<milliseconds> Begin() {
     const std::lock_guard lock(mutex_);
     allowed_ = std::min(allowed_ + 1 / options_.requests_per_hedge, kMostAllowed);

@@ -65,7 +65,7 @@ std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server);
 // 404 and 410 are missing. So is 403 with the document by which S3 and GCS deny access, as they do
 // for missing objects of buckets that may be read and not listed: once an object of the store has
 // been read, and where no credentials are sent, neither user information nor a query. Errors: 401
-// and 403 kPermissionDenied; no answer, one that breaks HTTP (errno EPROTO) or another status
+// and 403 kPermissionDenied; no answer, an answer that breaks HTTP (errno EPROTO), another status:
 // kUnavailable; a large object of a server without ranges kNotSupported; an object that keeps
 // changing while it is opened kConflict.
 Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,

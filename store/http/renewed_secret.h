@@ -18,16 +18,16 @@ namespace unshard {
 struct RenewalTimes {
   // A secret is fetched again so long before it expires, while the old one is still used.
   std::chrono::seconds early{300};
-  // But only in this last part of its life: one that lives for a minute is not fetched with each
-  // request.
+  // But only in this last part of its life: a secret that lives for a minute is not fetched with
+  // each request.
   double early_part = 0.25;
   // The most that one fetch takes.
   std::chrono::milliseconds fetch_timeout{20000};
   // After a failed fetch requests fail with its error for so long, and no other fetch begins.
   std::chrono::milliseconds failure_kept{1000};
   // A secret that has expired already when it is fetched, by the clock of this machine, is used for
-  // so long: the clock may be ahead, and the service is to judge. One that is fetched after a
-  // refusal is not.
+  // so long: the clock may be ahead, and the service is to judge. It is not used if it was fetched
+  // after a refusal.
   std::chrono::seconds doubtful_kept{60};
 };
 

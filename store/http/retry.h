@@ -25,7 +25,7 @@ double RandomFraction();
 
 // The delays before the attempts after the first of one request: each is drawn between half of a
 // delay that doubles and the whole ("equal jitter"), so that clients that failed together do not
-// come back together, and all take some seconds. Pure, but for the random numbers that it is given.
+// come back together, and all take some seconds. Pure, except for its random numbers.
 class RetryDelays {
  public:
   // `random` returns a number in [0, 1).

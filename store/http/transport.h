@@ -36,8 +36,8 @@ struct HttpRequest {
   // Of kPut and kPost: the one, or, where it is not null, the other.
   std::string body;
   std::shared_ptr<const HttpBody> streamed;
-  // What the service does twice where it is asked twice: sent over a connection of its own, because
-  // libcurl repeats what it has sent over one that was kept, and never again after a failure.
+  // What the service does twice if it is asked twice. It is sent over a new connection, because
+  // libcurl repeats what it has sent over a kept connection; and never again after a failure.
   bool once = false;
   // The most bytes of a body that are taken: of an answer 200, and of every other one.
   std::uint64_t max_whole_body = 0;
@@ -51,7 +51,7 @@ struct HttpResponse {
   int status = 0;
   HttpHeaders headers;
   ByteVector body;
-  // The body is larger than the request allows: what is there of it is not to be used.
+  // The body is larger than the request allows: `body` has only a part, which is not to be used.
   bool body_too_large = false;
 };
 
@@ -64,7 +64,7 @@ class HttpTransport {
   // An answer with any status, or: EINTR or ETIMEDOUT where the deadline passed, kUnavailable where
   // no complete answer came, kPermissionDenied where the server's certificate is not trusted. With
   // kUnavailable the errno is EHOSTUNREACH where the name of the host is unknown, EPROTO where the
-  // answer is one that is never accepted, ECONNREFUSED where there was no connection, so that
+  // answer is of a kind that is never accepted, ECONNREFUSED where there was no connection, so that
   // nothing was sent, else 0. Where a streamed body cannot be read: that error.
   using Done = std::function<void(Result<HttpResponse>)>;
 

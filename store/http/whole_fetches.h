@@ -48,12 +48,12 @@ class WholeFetches : public std::enable_shared_from_this<WholeFetches> {
   // Sends the request of one fetch, and calls its argument once with the response, or drops it.
   using Start = std::function<void(HttpTransport::Done)>;
 
-  // `most_bytes`: of all fetches at a time; one that has more is sent alone.
+  // `most_bytes`: of all fetches at a time; a fetch that has more is sent alone.
   explicit WholeFetches(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Calls `done` with the outcome of a request that is sent after this call: the one that waits for
-  // `key` already, else `start`'s, which takes about `bytes` of memory, and whose response `read`
-  // reads. Never blocks.
+  // Calls `done` with the outcome of a request that is sent after this call: a request that waits
+  // for `key` already, else `start`'s, which takes about `bytes` of memory, and whose response
+  // `read` reads. Never blocks.
   void Fetch(const std::string& key, std::uint64_t bytes, Start start, WholeFetch::Read read,
              Done done);
 

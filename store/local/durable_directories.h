@@ -23,8 +23,8 @@ class DurableDirectories {
   explicit DurableDirectories(std::function<timespec()> now = TimeNow) : now_(std::move(now)) {}
 
   // Makes the directory `path` and all above it that are missing, and fsyncs the names of those
-  // that are there. One that this process may not open is left to who made it. Costs a stat for
-  // each level where nothing has changed.
+  // that exist. A directory that this process may not open is left to whoever made it. Costs a stat
+  // for each level where nothing has changed.
   Status Make(FileSystem& files, const std::string& path);
 
  private:

@@ -68,7 +68,7 @@ Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
   if (entry.d_type == DT_DIR) return ObjectInfo::Kind::kDirectory;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return ObjectInfo::Kind::kOther;
   const auto info = Stat(JoinPath(key, entry.d_name), Deadline::None());
-  // A link out of the store or in a circle is there all the same.
+  // A link that leads out of the store, or in a circle, is listed nevertheless.
   if (!info) return ObjectInfo::Kind::kOther;
   if (!*info) return std::nullopt;
   // Programs that walk the tree would never end, as there is no link that they could see.

@@ -190,7 +190,7 @@ Result<bool> PosixFileSystem::MakeDirectory(const std::string& path, std::uint32
   UNSHARD_ASSIGN_OR_RETURN(const Place place, FindExisting(path));
   if (private_) mode = kPrivateDirectoryMode;
   if (::mkdirat(place.parent(), place.c_str(), mode & kPermissions) == 0) {
-    Forget(path);  // another one that was there before, and that another process has removed
+    Forget(path);  // an earlier directory of this name, which another process has removed
     if (!private_ || ::fchmodat(place.parent(), place.c_str(), mode, 0) == 0) return true;
     return FailErrno(errno, Describe(path) + ": setting its mode");
   }

@@ -17,7 +17,7 @@ enum class NewFiles { kShared, kPrivate };
 
 // kOpenedEachTime: an operation on a name opens its directory anew, by its path beneath the root.
 // kKeptOpen: the directories that were used last stay open, which saves two system calls each time;
-// only for trees in which no other process renames directories, since one that was renamed would
+// only for trees in which no other process renames directories, since a renamed directory would
 // still be used.
 enum class Directories { kOpenedEachTime, kKeptOpen };
 

@@ -35,8 +35,8 @@ Result<SourceIdentity> IdentifySource(const std::string& root);
 // Whether other hosts see the same files.
 bool IsNetworkSource(const SourceIdentity& identity);
 
-// Whether what was recorded under a path is what is there now. In a remote store it is where the
-// URL leads to the same place. Of directories:
+// Whether the source that was recorded under a path is the same as the present source. In a remote
+// store it is if the URL leads to the same place. Of directories:
 //   1. Never on another machine, unless the file system is a network one.
 //   2. Where both are known, the inode number and the time of birth decide.
 //   3. Else device and inode number do, where they are the same.
@@ -45,8 +45,8 @@ bool IsNetworkSource(const SourceIdentity& identity);
 //      is enough.
 bool IsSameSource(const SourceIdentity& recorded, const SourceIdentity& present);
 
-// Whether what was recorded under another path is what is there now: only where rule 2 decides, and
-// not on a network file system, whose inode numbers may be made up.
+// Whether the source that was recorded under another path is the same as the present source. True
+// only if rule 2 says so, and not on a network file system, whose inode numbers may be made up.
 bool IsMovedSource(const SourceIdentity& recorded, const SourceIdentity& present);
 
 }  // namespace unshard

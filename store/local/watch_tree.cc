@@ -131,7 +131,7 @@ std::vector<std::string> WatchTree::Renew(const std::string& top) {
     Detach(key, node);
     if (node.asked_for) asked_for.push_back(key);
   }
-  // One that fails is not watched any more: the listener asks again, and Watch() returns false.
+  // If this fails, the directory is not watched: the listener asks again; Watch() returns false.
   for (const std::string& key : asked_for) Attach(key);
   return asked_for;
 }

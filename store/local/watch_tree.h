@@ -24,7 +24,7 @@ class WatchTree {
   // Borrows both.
   WatchTree(int inotify, const RootDirectory& root) : inotify_(inotify), root_(root) {}
 
-  // False where the directory cannot be watched. One that is missing is watched for.
+  // False where the directory cannot be watched. If it is missing, its appearance is watched for.
   bool Watch(std::string_view directory);
   // Takes one event in; returns the keys that it is about. A directory whose watch was set anew is
   // among them: anything in it may have changed.
@@ -33,8 +33,8 @@ class WatchTree {
   void Rebuild();
 
  private:
-  // A watched directory. One that was asked for has events of changed contents too, one that is
-  // only on the way to such a one has events of names that come and go.
+  // A watched directory. If it was asked for, it has events of changed contents too; if it is only
+  // on the way to such a directory, only events of names that come and go.
   struct Node {
     int watch = -1;
     bool asked_for = false;

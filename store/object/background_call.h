@@ -8,7 +8,7 @@
 
 namespace unshard {
 
-// One call at a time, on a thread of its own. Thread-safe, but for the destructor.
+// One call at a time, on a thread of its own. Thread-safe, except for the destructor.
 class BackgroundCall {
  public:
   using Call = std::function<void(const std::stop_token& stop)>;
@@ -19,8 +19,8 @@ class BackgroundCall {
   BackgroundCall(const BackgroundCall&) = delete;
   BackgroundCall& operator=(const BackgroundCall&) = delete;
 
-  // Begins `call`, or has it follow the one that is under way, in place of one that waits for that
-  // already. Does nothing where the system allows no more threads; what a call throws is ignored.
+  // Begins `call`. If another call is under way, `call` waits for its end, and replaces a call that
+  // waits already. Does nothing if the system allows no more threads; ignores what a call throws.
   void Start(Call call);
 
  private:

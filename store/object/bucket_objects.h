@@ -12,8 +12,8 @@
 
 namespace unshard {
 
-// Asks for the page of `directory` after the one that named `next` ("": the first), of at most
-// `most` names. Thread-safe. A page may be empty although others follow.
+// Asks for a page of `directory`, of at most `most` names. `next`: what the page before it named as
+// its next page; "": the first page. Thread-safe. A page may be empty although others follow.
 using ListBucket = std::function<Result<ListedPage>(
     std::string_view directory, const std::string& next, std::size_t most, const Deadline&)>;
 

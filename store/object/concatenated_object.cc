@@ -78,7 +78,7 @@ class ConcatenatedObject final : public ObjectVersion {
       const auto part = RangeRequest::At(wanted.begin, wanted.size);
       return first_->StartRead(part, deadline, as_whole);
     }
-    // Both on this thread: an answer may come on one that must not wait for a disk.
+    // Both begin on this thread: an answer may come on a thread that must not wait for a disk.
     const auto halves = std::make_shared<Halves>(as_whole);
     first_->StartRead(RangeRequest::At(wanted.begin, seam - wanted.begin), deadline,
                       [halves](Result<ReadResult> head) { halves->Take(0, std::move(head)); });

@@ -39,7 +39,7 @@ Status Pause(std::chrono::milliseconds delay, const Deadline& deadline, const ch
 
 // The time limit of the request that this thread serves; None() on threads that serve none. For
 // reads: signals do not interrupt them, since programs do not expect EINTR from reading a file.
-// Where they wait for a remote store, one that kills the caller does.
+// While they wait for a remote store, a signal that kills the caller interrupts them.
 Deadline CallerDeadline();
 // The same, but a signal to the caller interrupts the wait. For waits that other processes can
 // prolong without limit: for space in the spool, or for a publish.

@@ -117,8 +117,8 @@ class ObjectReplacer {
   // `deadline.stop` is requested (kUnavailable). kDataLoss where only one half of a pair is there.
   virtual Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                            const Deadline& deadline) = 0;
-  // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, but for
-  // obsolete pairs: for commits of an earlier process. Succeeds where the directory is missing.
+  // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, for commits of
+  // an earlier process. Removes no obsolete pairs. Succeeds where the directory is missing.
   virtual Status MakeDurable(const std::string& directory) = 0;
   // The attempts (ObjectReplacement::attempt) that have made the current version and those before
   // it, the latest first; none where the object is missing. Versions that so many have replaced

@@ -120,7 +120,7 @@ class ObjectStore {
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
 
   // The file or directory under `key`; nothing where it is missing. Symbolic links are followed as
-  // long as they stay inside the store; one that leaves it is kPermissionDenied. For directories,
+  // long as they stay inside the store; a link out of it is kPermissionDenied. For directories,
   // and for files whose bytes the caller does not need: it costs a request of its own.
   virtual Result<std::optional<ObjectInfo>> Stat(std::string_view key,
                                                  const Deadline& deadline) = 0;
@@ -131,7 +131,7 @@ class ObjectStore {
   };
   // Opens the current version of a file and reads `first` of it, in one request. A range of no
   // bytes reads none. A directory where a file should be is kDataLoss, or missing where the store
-  // would have to ask once more to tell; an unreadable file kPermissionDenied, one that kept
+  // would have to ask once more to tell. An unreadable file is kPermissionDenied, a file that kept
   // changing while it was read kConflict.
   virtual Result<Opened> Open(std::string_view key, const RangeRequest& first,
                               const Deadline& deadline) = 0;

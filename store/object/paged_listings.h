@@ -34,7 +34,7 @@ class PagedListings {
  public:
   explicit PagedListings(std::size_t kept_pages) : kept_pages_(kept_pages) {}
 
-  // Asks for the page after the one that named `next` ("": the first).
+  // Asks for a page. `next`: what the page before it named as its next page; "": the first page.
   using Fetch = std::function<Result<ListedPage>(const std::string& next, const Deadline&)>;
   // As ObjectStore::ListFrom. Where the page of `resume` is no longer kept, the directory is listed
   // again from its start. Fails with kUnavailable where a page names itself as the next one.

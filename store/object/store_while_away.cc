@@ -159,7 +159,7 @@ ObjectStore::Opened StoreWhileAway::OpenKnown(std::string_view key, const RangeR
   return known;
 }
 
-// A cache may still have the version before the one that is known.
+// A cache may still have an earlier version than the known one.
 ObjectStore::Opened StoreWhileAway::OpenCached(std::string_view key, const RangeRequest& first) {
   const std::uint64_t asked = replacements();
   Opened cached = Watched(below_->OpenCached(key, first));

@@ -64,8 +64,8 @@ class StoreWhileAway final : public ObjectStore {
   const std::shared_ptr<ObjectStore> below_;
   const std::shared_ptr<const StoreContact> contact_;
   std::mutex mutex_;
-  // All guarded by mutex_. Once `recent_` is full it becomes `older_`, and what was in that is
-  // forgotten, but for the fact that it was replaced.
+  // All guarded by mutex_. Once `recent_` is full it becomes `older_`. What was in `older_` is
+  // forgotten, except which objects this process has replaced.
   AllKnown recent_;
   AllKnown older_;
   KeyFilter forgotten_replaced_;

@@ -42,12 +42,12 @@ class DirtyShards {
 
   void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete,
            Time now);
-  // Makes a shard that is not running the next to be chosen; one that runs is chosen again where
+  // Makes a shard that is not running the next to be chosen. A shard that runs is chosen again if
   // this attempt fails or does not cover what was added by now.
   void Force(const DirtyShard& shard);
 
-  // The shard whose time has come; the largest one that has not failed; the failed one whose turn
-  // is next. Nothing where there is none. None of them runs.
+  // The shard whose time has come; the largest shard that has not failed; the shard whose time
+  // comes first, failed or not. Nothing where there is none. None of the three runs.
   [[nodiscard]] std::optional<DirtyShard> Due(Time now) const;
   [[nodiscard]] std::optional<DirtyShard> Largest() const;
   [[nodiscard]] std::optional<DirtyShard> Earliest() const;

@@ -51,7 +51,7 @@ class Planner {
   [[nodiscard]] bool IsBase(const std::optional<Generation>& seen_in) const {
     return seen_in && seen_in == generation_;
   }
-  // Whoever did not know what is there replaces it; in strict mode only what is known to be absent.
+  // A writer that did not know the stored chunk replaces any; in strict mode none that exists.
   [[nodiscard]] bool TakesAnything(const ChunkFingerprint& expected) const {
     return expected.unknown && !request_.strict;
   }
@@ -220,7 +220,7 @@ Result<bool> Planner::HasExpectedFragments(const ShardChange& change, const Stor
   const auto is = [&](const ChunkFingerprint& there) {
     return AnyFits(*change.leading, [&](const ChunkFingerprint& seen) { return seen == there; });
   };
-  // Without a manifest there are no fragments: whether that is expected is known by then.
+  // No manifest, no fragments. Unless seen_in is the base, IsExpected() has accepted that already.
   if (found == nullptr) return !IsBase(change.seen_in) || is(ChunkFingerprint{});
   if (found->range == kDamagedRange) return false;
   const auto leading = Leading(*found);
@@ -254,8 +254,8 @@ Result<bool> Planner::HoldsExpected(const ShardChange& change, const StoredChunk
   return AnyFits(change, [&](const ChunkFingerprint& seen) { return seen == *there->second; });
 }
 
-// Of the plain bytes. Plain chunks are not held in memory, however large, but for small ones
-// together.
+// Of the plain bytes. A large chunk that is stored plain is read piece by piece, and never held in
+// memory as a whole; small ones are read together.
 Result<ChunkFingerprint> Planner::Fingerprint(const StoredChunk& chunk) {
   if (!request_.format->stored_is_plain()) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, Plain(chunk));

@@ -7,7 +7,7 @@
 //      starts it from the base without a copy and little garbage results.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Commit the new version. A version without any chunk is not stored: the shard is removed
-//      instead, but for stores that remove nothing atomically. Where another writer has replaced
+//      instead, except in stores that remove nothing atomically. If another writer has replaced
 //      the base since step 1, start over, after a random pause that lets others through.
 //   6. Make it durable.
 //

@@ -8,10 +8,10 @@
 //      write.
 //
 // While the store is away (is_away) no shard is chosen before the common pause is over, which grows
-// to a minute, but for one attempt for each caller that comes to wait. Only one runs at a time
-// then. One that succeeds ends it, and so does an answer to a request of others (6): unless the
-// last answer did that, and no publish has succeeded since, as where the store serves readers and
-// no writers. Where nothing is dirty the store is asked for its own sake (7).
+// to a minute. Sooner comes one attempt for each caller that begins to wait, and for room as in 3.
+// Only one attempt runs at a time. An attempt that the store answers ends this state. So does an
+// answer to a request of others (6), unless such an answer ended it last time and no publish has
+// succeeded since: the store may serve readers only. If nothing is dirty, the queue asks it (7).
 //
 // A waiter remembers the number of the last addition and of the last attempt (4). It is done once
 // that addition is published, and has failed once an attempt with a larger number has (5): an

@@ -4,9 +4,9 @@
 // while or it has been dirty for ten times as long, when the spool is above its high water (those
 // with most bytes first), when a caller waits for it, and when the queue is drained. A publish that
 // fails is repeated after a pause that grows to a minute, to ten minutes where a store over a
-// network denies it; one that cannot succeed (the format cannot be written, the directory is
-// read-only) only when a caller waits for it. Chunks that are committed while their shard is
-// published make it dirty again. Where the store as a whole is away all shards wait together, and
+// network denies it. A publish that cannot succeed (the format cannot be written, the directory is
+// read-only) is repeated only when a caller waits for it. Chunks committed while their shard is
+// published make it dirty again. If the store as a whole is away all shards wait together, and
 // are tried one at a time. Once the store answers one of these, or any other request, all are
 // published at once.
 #pragma once

@@ -1,6 +1,6 @@
-// The ids with which versions of remote objects are marked, in their user metadata: whose answer
-// was lost finds its own write by them, also after other mounts have replaced the object. Pure, but
-// for the random numbers.
+// The ids with which versions of remote objects are marked, in their user metadata. A mount that
+// got no answer finds its own write by them, also after other mounts have replaced the object.
+// Pure, except for the random numbers.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ struct WriteCondition {
   enum class Kind {
     kNone,
     kMissing,  // the object is missing
-    kVersion,  // its current version is the one that `validator` names
+    kVersion,  // `validator` names its current version
   };
   Kind kind = Kind::kNone;
   std::string validator;

@@ -76,7 +76,7 @@ class CurrentRecords {
   std::shared_ptr<UploadRecords> records_;  // guarded by mutex_
 };
 
-// What all replacements of one store share. Immutable, but for what is thread-safe.
+// What all replacements of one store share. All members are immutable or thread-safe.
 struct Shared {
   std::shared_ptr<ObjectWriter> writer;
   std::shared_ptr<ObjectStore> objects;

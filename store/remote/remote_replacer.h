@@ -58,7 +58,7 @@ struct RemoteOptions {
   std::chrono::milliseconds most_delay{5000};
 };
 
-// `objects` reads the objects that `writer` writes. What ObjectReplacer promises, but for these:
+// `objects` reads the objects that `writer` writes. Keeps what ObjectReplacer promises, except:
 //
 // - A pair of the obsolete form that is left beside its successor stays, because looking for one
 //   would cost two requests a commit: readers ask for the object first. It goes before the object

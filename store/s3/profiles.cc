@@ -13,7 +13,7 @@ constexpr std::string_view kBlanksOfLine = " \t\r";
 
 std::string_view TrimmedLine(std::string_view text) { return Trimmed(text, kBlanksOfLine); }
 
-// The profile of a section; "" for one that is none.
+// The name of the profile that a section describes; "" if it describes none.
 std::string ProfileOf(std::string_view section, bool is_config) {
   section = TrimmedLine(section);
   if (!is_config || section == "default") return std::string(section);

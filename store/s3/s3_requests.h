@@ -12,7 +12,7 @@
 
 namespace unshard {
 
-// Pure, but for bodies that are read.
+// Pure, except that bodies are read.
 
 // The object that an answer with its header fields is about; nothing where it has no strong ETag.
 std::optional<RemoteObject> S3ObjectOf(const HttpHeaders& headers, std::uint64_t size);

@@ -32,7 +32,7 @@ struct S3Store {
 };
 
 // The store of all objects whose keys begin with that of `url`, "s3://bucket/key", and '/'. Reads
-// the environment and ~/.aws; sends no request but for `asks_for_listing`, and fails as that
+// the environment and ~/.aws. Sends a request only for `asks_for_listing`, and fails as that
 // request does. kInvalidArgument where `url`, the endpoint, the region or the profile is none.
 //
 // Reads as the HTTP store does, each request signed. The first request finds the credentials, and

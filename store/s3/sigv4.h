@@ -25,8 +25,8 @@ struct SigningScope {
 };
 
 // The request with the fields X-Amz-Date, X-Amz-Content-Sha256, X-Amz-Security-Token (with a
-// session token) and Authorization; fields of these names that it has are replaced, but for the
-// X-Amz-Content-Sha256 of a body that is streamed, which the caller has found out. The host, the
+// session token) and Authorization. They replace fields of these names that it has, except the
+// X-Amz-Content-Sha256 of a body that is streamed, which the caller has computed. The host, the
 // query, the body and all fields that it has are signed, but User-Agent and Accept-Encoding, which
 // proxies may change. Its URL has each byte escaped that EscapeKey escapes, and is sent as it is.
 // kInvalidArgument where it is no URL.

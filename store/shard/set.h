@@ -25,8 +25,8 @@
 namespace unshard {
 
 // One generation of one shard. `count` distinguishes the generations of a shard that are alive at
-// the same time; it is part of FUSE node numbers. One that this process published has the count of
-// the one before: its other chunks remain the same files. Immutable; thread-safe.
+// the same time; it is part of FUSE node numbers. A generation that this process published has the
+// count of the generation before: its other chunks remain the same files. Immutable; thread-safe.
 struct ShardGeneration {
   std::uint64_t shard = 0;
   std::uint32_t count = 0;
@@ -195,7 +195,7 @@ class ShardSet {
     const std::uint64_t shard_;
     std::shared_ptr<Mark> mark_;
   };
-  // Waits for another replacement of the shard, but for no refresh. Fails as `deadline` does.
+  // Waits for another replacement of the shard, not for a refresh. Fails as `deadline` does.
   Result<Replacement> BeginReplacement(std::uint64_t shard, const Deadline& deadline);
   // The next refresh gives the shard another count, as if another process had replaced it, and
   // Invalidate returns that change.
@@ -219,10 +219,10 @@ class ShardSet {
     bool up_to_date = false;
   };
   // The object under `key` (full store key) may have changed; an empty key: every shard; an
-  // ancestor directory: all shards below it. Refreshes those of them that are remembered and
-  // returns those whose generation differs from the one that was last announced, or first
-  // presented: `after` is null where the refresh failed, `before` where the shard had been
-  // forgotten, or has presented more generations since than are kept.
+  // ancestor directory: all shards below it. Refreshes those of them that are remembered, and
+  // returns each whose generation differs from its last announced or first presented generation.
+  // `after` is null where the refresh failed, `before` where the shard had been forgotten, or has
+  // presented more generations since than are kept.
   Changes Invalidate(const std::string& key);
 
   // Whether a shard that was requested has been forgotten.

@@ -62,8 +62,8 @@ HeldIndex ShardSet::HeldOf(const ShardGeneration& generation, Held which) const 
   return held ? *std::static_pointer_cast<const HeldIndex>(held) : HeldIndex();
 }
 
-// An empty range releases what is held: a format with one page, or one that is decoded whole, needs
-// it no more once that is cached.
+// An empty range releases what is held. It is no longer needed once the only page of a format with
+// one page, or the object of a format that is decoded whole, has been read.
 void ShardSet::Hold(const ShardGeneration& generation, Held which, const HeldIndex& held) {
   const CacheKey key{held_owner_, generation.shard, generation.serial,
                      static_cast<std::uint64_t>(which)};

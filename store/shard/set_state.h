@@ -16,8 +16,8 @@ namespace unshard {
 
 // What is known of one shard. All members are guarded by the set's mutex.
 struct ShardSet::Shard {
-  // A count that is in use: by the current generation, a referenced one, or one that a caller still
-  // holds.
+  // A count that is in use: by the current generation, by a referenced generation, or by a
+  // generation that a caller still holds.
   struct Alive {
     std::uint32_t count = 0;
     std::uint64_t references = 0;

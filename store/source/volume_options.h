@@ -24,8 +24,8 @@ struct VolumeOptions {
   std::string url;
   // What the name of the source says that it is (NamedSource::format); "": nothing.
   std::string format;
-  std::string view = "native";      // one that FindView knows (store/views/views.h), or "all"
-  std::string view_codec = "none";  // one that FindViewCodec knows
+  std::string view = "native";      // a name that FindView knows (store/views/views.h), or "all"
+  std::string view_codec = "none";  // a name that FindViewCodec knows
   // Chunks that are written into a view may be stored in an encoding that loses.
   bool lossy = false;
   MortonChoice morton = MortonChoice::kDetect;

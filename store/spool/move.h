@@ -40,8 +40,8 @@ Status SealMove(Spool::State& state, SpoolDirectory& directory, StagedFile::Stat
 // Tries again to remove what commits that failed could not remove.
 void TakeBackUnwanted(Spool::State& state);
 
-// Ends what was cut off, among all whole files of the directory `path`: one that counts only with
-// another one which is there counts from now on, any other such one is removed, also from `chunks`.
+// Ends what was cut off, among all whole files of the directory `path`. If a file counts only with
+// another, it counts from now on if the other exists; else it is removed, also from `chunks`.
 Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks);
 
 }  // namespace unshard

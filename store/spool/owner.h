@@ -33,7 +33,7 @@ struct SpoolOwner {
 
 // The present process as the owner of a spool of `source`.
 SpoolOwner ThisProcess(const std::string& source, const std::optional<SourceIdentity>& identity);
-// Why chunks of the source that `recorded` names do not belong into the one that `present` names;
+// Why chunks of the source that `recorded` names do not belong to the source that `present` names;
 // nothing where they do. Without a recorded identity the host has to be the same, unless the source
 // is on a network file system.
 std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,

@@ -91,7 +91,7 @@ Status KeepLatest(Spool::State& state, const std::string& path, std::vector<Spoo
   return {};
 }
 
-// Step 2 for one that does not match. Its number stays taken.
+// Step 2 for a file that does not match its seal. Its number stays taken.
 Status Quarantine(Spool::State& state, SpooledChunk chunk) {
   FileSystem& files = *state.files;
   const std::string from = SealedPath(kChunksDirectory, chunk);

@@ -1,7 +1,7 @@
 // What is done with a spool that is there when it is opened:
 //
 //   1. What was only staged is removed.
-//   2. Every sealed file is read and compared with its seal; one that does not match is moved to
+//   2. Every sealed file is read and compared with its seal; a file that does not match is moved to
 //      damaged/.
 //   3. Moves that were cut off are finished, or undone (store/spool/move.cc). Of each chunk only
 //      the latest version stays. It is fsynced before earlier ones are removed: the power may fail
@@ -17,7 +17,7 @@ namespace unshard {
 // Reads the spool in the root into `state`.
 Status RecoverSpool(Spool::State& state);
 
-// Fails with kInvalidArgument, naming what is there, where the root is neither empty nor a spool.
+// Fails with kInvalidArgument, naming what the root holds, if it is neither empty nor a spool.
 Status CheckSpoolRoot(FileSystem& files);
 
 // Removes all staged files, which are those that NextStagedPath names.

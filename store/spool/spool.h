@@ -69,8 +69,8 @@ struct SpooledChunk {
   std::string chunk;           // path of the chunk file below that: "c/0/3", "0-64_0-64_0-64"
   std::uint64_t sequence = 0;  // larger is later; never used twice in one spool
   bool removed = false;        // a removal: the file is empty
-  // Of one that is being committed together with others: counts only where that version is in the
-  // spool.
+  // While it is committed together with others: the `sequence` of another version. It counts only
+  // if that version is in the spool. 0: it counts alone.
   std::uint64_t only_with = 0;
   std::uint64_t size = 0;
   std::uint32_t checksum = 0;
@@ -210,10 +210,10 @@ class Spool {
   // and its file is gone nevertheless.
   Result<std::shared_ptr<File>> Open(const SpooledChunk& chunk);
   // Forgets a version: it has been published, or a later one has been sealed. Its file goes at
-  // once, or, where it survives a power loss and the later one does not, as soon as that does; or
-  // together with an earlier one that has not been discarded yet. An earlier version of a chunk
-  // never outlives the last one, not even where the power fails. Nothing happens where it has been
-  // discarded before.
+  // once, with two exceptions: if it survives a power loss and the later version does not, it goes
+  // as soon as that does; and it goes together with an earlier version that has not been discarded
+  // yet. An earlier version of a chunk never outlives the last one, not even where the power fails.
+  // Nothing happens where it has been discarded before.
   Status Discard(const SpooledChunk& chunk);
   // Returns the number of the attempt once its record survives a power loss.
   Result<std::uint64_t> RecordAttempt(const SpoolAttempt& attempt);
@@ -263,7 +263,7 @@ class Spool {
 
 // "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b-l9c0d1e2f" and back; nothing for any other name.
 // "-r" means a removal, "-a" that nothing is replaced, "-u" that it is not known what is, a second
-// "-b…" or "-a" the other base, "-o" a whole file, "-w18" at the end one that counts only with
+// "-b…" or "-a" the other base, "-o" a whole file, "-w18" at the end that it counts only with
 // version 18. Neither dataset nor time are in the name.
 std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);

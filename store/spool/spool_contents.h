@@ -44,7 +44,7 @@ struct ExportReport {
 // the root of `to`, those in conflict to `CONFLICTS/<dataset>/<chunk>,<sequence>`, and damaged
 // ones, as they are, to `DAMAGED/<dataset>/<chunk>,<sequence>`. Names of removed chunks are
 // added to the file `REMOVED`. Nothing is overwritten; each other copy is compared with its seal.
-// Fails only where `to` itself cannot be written; what is there when it returns is durable.
+// Fails only where `to` itself cannot be written. After a success all of these are durable.
 Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem& to,
                    ExportReport& report);
 

@@ -40,7 +40,7 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
   UNSHARD_ASSIGN_OR_RETURN(const bool made, files.MakeDirectory(top));
   if (made) UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
   UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
-  // Always a new file, renamed: of one that is there the page cache may hold bytes that a failed
+  // Always a new file, renamed: of an existing file the page cache may hold bytes that a failed
   // fsync has kept from the disk, and chunks may be beside it already.
   const std::string path = directory + '/' + kDatasetPathFile;
   const std::string new_path = directory + '/' + kNewDatasetPathFile;

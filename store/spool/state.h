@@ -106,7 +106,7 @@ struct Spool::State {
   // Empty files in staging/ that discarded versions have left, to be written again: making and
   // removing a file costs a file system more than both of these.
   std::vector<std::string> spare_files;
-  // Superseded, each of them: they are in the way of no other version.
+  // All are superseded: they are in the way of no other version.
   std::vector<UnwantedVersions> unwanted;
 
   // Counts files and bytes up; ENOSPC where a cap does not allow it, nor `may_exceed`.
@@ -134,10 +134,10 @@ struct Spool::State {
   Status SyncRound(SpoolDirectory& directory);
   // A staged file that was a spare one; null where there is none to be had.
   std::unique_ptr<StagedFile::State> StageSpare();
-  // One that is made.
+  // A staged file that is newly made.
   Result<std::unique_ptr<StagedFile::State>> StageNew();
-  // The failure of a call on a path of the spool; where it says that nothing is there, one that
-  // says what has happened, which is no mistake of the program that writes.
+  // The failure of a call on a path of the spool. If it says that the path is missing: a failure
+  // that says why instead, since the program that writes has made no mistake.
   [[nodiscard]] Error AsRemoved(Error error) const;
   // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
   // what the file says itself.

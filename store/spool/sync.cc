@@ -97,8 +97,8 @@ Result<bool> SyncFile(Spool::State& state, const SpooledChunk& chunk) {
 
 bool IsSuperseded(const SpoolVersion& version) { return version.superseded; }
 
-// The superseded versions of a chunk before one that is not, as far as no program relies on them,
-// in order. Requires the mutex.
+// The superseded versions of a chunk before a version that is not superseded, as far as no program
+// relies on them, in order. Requires the mutex.
 std::vector<SpooledChunk> Removable(const Spool::State& state, const SpoolDirectory& directory,
                                     const std::string& chunk) {
   std::vector<SpooledChunk> removable;

@@ -5,7 +5,7 @@
 //      whose fsync fails is written once more, to a new file that takes its name.
 //   2. A round of fsyncing their directory makes the names durable. A caller that comes while a
 //      round runs waits for the next, which serves all that wait.
-//   3. The version is durable: earlier ones that were kept in case that it is lost are removed.
+//   3. The version is durable: earlier versions, which were kept in case it got lost, are removed.
 //
 // Discarding:
 //   4. This version is superseded: it can no longer be opened. Where a later one is there that is

@@ -17,9 +17,9 @@ tl::unexpected<Error> TooLarge(std::string message) {
   return tl::unexpected<Error>(Error{ErrorCode::kInvalidArgument, std::move(message), EFBIG});
 }
 
-// The bytes of a shard's chunks in the store, but for those at `replaced`. At most about `enough`
-// and one page more are counted. The index, and the shard that holds it, are those that a
-// commit reads anyway.
+// The bytes of a shard's stored chunks without those at `replaced`; or the size of the whole shard,
+// if that is at most `enough`. Counting ends with the page that exceeds `enough`. The index, and
+// the shard that holds it, are those that a commit reads anyway.
 Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
                                         const std::map<ShardPlace, std::uint64_t>& replaced,
                                         std::uint64_t enough) {

@@ -12,9 +12,9 @@
 namespace unshard {
 
 // A mesh is published once its manifest announces as many fragment bytes as its fragment file has;
-// until then both of its versions wait for the other half. A half that has not been written is the
-// one that readers see now. Fails where that cannot be read. Manifests have at most
-// `max_manifest_bytes`.
+// until then both of its versions wait for the other half. In place of a half that has not been
+// written counts the half that readers see now. Fails where that cannot be read. Manifests have at
+// most `max_manifest_bytes`.
 Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const CommittedVersions>& written,
                                    const CurrentChunks& current,
                                    const std::vector<WrittenVersionPtr>& versions,

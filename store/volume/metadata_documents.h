@@ -26,8 +26,8 @@ struct EditedDocument {
 // Thread-safe: one document is changed at a time. What another process stores meanwhile is not
 // replaced: the edit is checked, and merged, against that as well. Paths are keys of the store.
 // What is refused, and with which errno, says codec/precomputed/merge.h and codec/zarr3/merge.h;
-// EFBIG beyond kMaxDocumentBytes. After a failure what was stored before stays, but for
-// CompleteInPlace.
+// EFBIG beyond kMaxDocumentBytes. After a failure what was stored before stays, except where
+// CompleteInPlace fails.
 class MetadataDocuments {
  public:
   // Asks for a refresh of a key: what the mount shows of it may have changed. Must not wait.
@@ -44,7 +44,7 @@ class MetadataDocuments {
         shards_(std::move(shards)),
         refresh_(std::move(refresh)) {}
 
-  // Stores `bytes` as the document. One that is shown as it is stored gets the time `modified`.
+  // Stores `bytes` as the document. If it is shown as it is stored, it gets the time `modified`.
   // EPERM where a document that is shown rewritten is gone from the source, and where `bytes` say
   // something else than a view that computes the document.
   Status Commit(const EditedDocument& document, StagedFile& bytes, const timespec& modified);
@@ -59,7 +59,7 @@ class MetadataDocuments {
   Status CompleteInPlace(const std::string& path, File& file);
 
  private:
-  // Whether a document takes the place of none, or of one that is stored.
+  // Whether a document is new, or takes the place of a stored document.
   enum class Replaces { kNothing, kStored };
   Result<std::string> Complete(const std::string& path, const std::string& text,
                                Replaces replaces) const;

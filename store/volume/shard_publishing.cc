@@ -215,7 +215,7 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
   parts_.attempts->Forget(attempt_key_);
-  // Where objects pass through, programs write one that is a chunk by its own name as well.
+  // Where objects pass through, programs can also write a chunk by the name of its object.
   const ShardSet& shards = ShardedOf(*tree_).shards();
   const bool has_index = shards.format().fixed_index_bytes() != 0;
   if (shards.options().ttl_milliseconds == 0 && !has_index) {

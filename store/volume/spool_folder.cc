@@ -147,7 +147,7 @@ void RemoveEmptySpools(const OpenedSpools& opened) {
   for (std::size_t i = 0; i < opened.spools.size(); ++i) {
     const auto removed =
         RemoveIfEmpty(*opened.folder, BaseName(opened.paths[i]), *opened.spools[i]);
-    // One that was deleted behind our back is gone, as it should be.
+    // A spool that was deleted behind our back is gone, as it should be.
     if (!removed && removed.error().system_errno != ENOENT) LogWarning(removed.error().message);
   }
 }

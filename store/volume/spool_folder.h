@@ -25,7 +25,7 @@ struct OpenedSpools {
 std::string DefaultSpoolFolder();
 
 // Makes the folder where it is missing, for its owner alone (0700), and durable. The first spool is
-// this process's own: one that was left behind, or a new one. What was left of another source with
+// this process's own: left behind by another process, or new. What was left of another source with
 // the same path is not touched; a line in the log says so. Fails, naming the folder, where there
 // can be none, and where the folder is another user's or others may enter it.
 Result<OpenedSpools> OpenSpools(const VolumeOptions& options);

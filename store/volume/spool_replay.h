@@ -1,9 +1,9 @@
 // Replay: taking up the committed chunks that earlier mounts left in the spools.
 //
-// A chunk that its shard has already is discarded, once the shard is durable. One that replaced
+// A chunk that its shard has already is discarded, once the shard is durable. A chunk that replaced
 // what the shard still has, or whose shard cannot be read, becomes the latest version and waits to
-// be published; where an attempt names it, whose request may still arrive, what is committed over
-// it expects either. A chunk of an attempt of the earlier mount that succeeded is discarded as
+// be published; if an attempt names it whose request may still arrive, a version committed over it
+// expects either. A chunk of an attempt of the earlier mount that succeeded is discarded as
 // well, whatever other hosts have put in its place since. Every other one is quarantined and
 // reported: another process has changed the chunk, or the metadata say by now that chunks are
 // stored otherwise.

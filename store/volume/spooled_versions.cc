@@ -7,7 +7,7 @@ namespace {
 
 // Another writer commits the chunk again while it is synced, each time.
 constexpr int kSyncTries = 100;
-// A publish begins, or ends, after each of them.
+// They run out only if a publish begins, or ends, after each try.
 constexpr int kSealTries = 16;
 
 }  // namespace

@@ -224,7 +224,7 @@ Status WritePipeline::SyncInSpool(const ChunkTree& tree, const ChunkRef& chunk) 
 }
 
 Status WritePipeline::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {
-  // A directory of a view has chunks of more than one that is stored.
+  // A directory of a view has chunks of several stored directories.
   const bool stored = tree.stored_ordinal() == tree.ordinal();
   const std::vector<WrittenVersionPtr> versions =
       stored ? parts_.written->Unsynced(tree, in) : parts_.written->Unsynced(tree.stored_ordinal());

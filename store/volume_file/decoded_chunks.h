@@ -52,8 +52,8 @@ class DecodedChunks {
     GridCell cell;
     std::vector<std::uint64_t> sections;  // by number
   };
-  // The voxels of each of them, of the latest committed version of the chunk, and where there is
-  // none, of what is stored. Without bytes where the chunk is absent. Fails with kDataLoss, naming
+  // The voxels of each section: of the latest committed version of the chunk or, if there is none,
+  // of the stored chunk. Without bytes where the chunk is absent. Fails with kDataLoss, naming
   // the chunk, where it is damaged, and with kResourceExhausted where it is larger than memory
   // allows. Requires: a cell of the grid.
   using Pieces = std::vector<std::shared_ptr<const ByteVector>>;
