@@ -3,9 +3,9 @@
 // 1. A watcher's event names a key. The trees that have it revalidate their shards; from then on
 //    every new look-up is answered with the new generation.
 // 2. Answers that were computed before step 1 have to reach the kernel first: they are waited for.
-// 3. The kernel's entries are invalidated: each chunk that the old generation holds, the new one,
-//    or one that was given out between the two, and the directories that came or went. A chunk that
-//    none of them holds was absent and is absent.
+// 3. The kernel's entries are invalidated: each chunk that the old generation holds, or the new, or
+//    a generation that was given out between the two, and the directories that came or went. A
+//    chunk that none of these generations holds was absent and is absent.
 //    A writable mount drops names only where another process replaced shards or metadata, or events
 //    were lost: a chunk's node cannot answer ESTALE to stat(2) while a reader has it open, whose
 //    fstat(2) is the same GETATTR. For names of the source (NameTimeout) and our own publishes no

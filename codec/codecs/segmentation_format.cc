@@ -363,7 +363,7 @@ class ChannelEncoder {
     return entry->second;
   }
 
-  BlockLabels<Label> block_;  // the one that is encoded
+  BlockLabels<Label> block_;  // the block that is encoded
   const SegmentationForm& form_;
   std::vector<std::uint32_t>& words_;                   // of the whole chunk
   const std::uint64_t base_;                            // where the channel's begin

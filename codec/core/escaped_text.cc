@@ -42,8 +42,8 @@ Character FrontCharacter(std::string_view text) {
   return {size, code};
 }
 
-// `text`, in which each byte that belongs to no character, or to one that is not `is_plain`, is
-// replaced by `prefix` and its hexadecimal digits.
+// `text` with `prefix` and two hexadecimal digits in place of each byte that belongs to no
+// character, or to a character that is not `is_plain`.
 template <typename IsPlain>
 std::string Escaped(std::string_view text, std::string_view prefix, const IsPlain& is_plain) {
   std::string escaped;

@@ -25,8 +25,8 @@ inline bool IsDigits(std::string_view text) {
 }
 
 // The number that the whole of `text` spells, as std::from_chars reads it: without blanks and '+'.
-// Nothing where it spells none, or one that `Number` cannot hold. `base`: of whole numbers, 10
-// unless it is given.
+// Nothing if it spells no number, or a number that `Number` cannot hold. `base`: of whole numbers,
+// 10 unless it is given.
 template <class Number, class... Base>
 std::optional<Number> ParseNumber(std::string_view text, Base... base) {
   Number number{};

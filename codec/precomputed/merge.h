@@ -18,8 +18,8 @@ using HoldsChunks = std::function<Result<bool>(std::string_view directory)>;
 // stay; the result equals `original` where nothing changed. Compared by meaning: spelled-out
 // defaults and another order of members or spelling of numbers are no change.
 //
-// Scales are matched by `key`. One that is not sharded passes through, a new one is added as it is,
-// and a sharded one can be removed where `holds_chunks` says that its directory has no chunks.
+// Scales are matched by `key`. A scale that is not sharded passes through, a new scale is added as
+// it is. A sharded scale can be removed if `holds_chunks` says that its directory has no chunks.
 //
 // Fails with kPermissionDenied and EPERM, naming the member, where the edit changes data type,
 // grid, encoding, `sharding` or anything else that decides how chunks are stored, or adds a sharded

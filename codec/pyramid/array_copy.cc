@@ -138,7 +138,7 @@ Result<ArrayCopy> ArrayCopy::Make(ArrayMetadata from, ArrayMetadata to, AxisMap 
   return copy;
 }
 
-// Whether the bytes of the voxels are the same in both, but for the header of an N5 block.
+// Whether the bytes of the voxels are the same in both. The header of an N5 block does not count.
 bool ArrayCopy::HasSameItems() const {
   ChunkEncoding stored = from().codec->encoding();
   ChunkEncoding made = to().codec->encoding();

@@ -14,8 +14,8 @@
 
 namespace unshard {
 
-// For each axis of one array, slowest first, the axis of another one; nothing: an axis of extent 1
-// that the other one lacks. Axes of the other one that do not occur in the map have the extent 1.
+// For each axis of one array, slowest first, the axis of another array; nothing: that array lacks
+// this axis, which has the extent 1. Axes of that array that are not in the map have the extent 1.
 using AxisMap = std::vector<std::optional<std::size_t>>;
 
 // The axes of an array of `shape` in another format. Between Zarr and N5 they stay as they are. A

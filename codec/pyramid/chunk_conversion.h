@@ -20,7 +20,7 @@ struct PresentedArray {
   BlockForm form = BlockForm::kTranscode;
 };
 
-// Cells are those of GridOf(presented), but for those that StoredCell and StoredCells return.
+// Cells belong to GridOf(presented), except the stored cells that some methods take or return.
 // Immutable; thread-safe; pure.
 class ChunkConversion {
  public:
@@ -72,14 +72,14 @@ class ChunkConversion {
   // The presented chunk of an absent one: of the source's fill value.
   [[nodiscard]] Result<ByteVector> Absent(const GridCell& cell) const;
 
-  // The inverse: the stored chunks, those of StoredCells, of a presented one that a program has
-  // written. Fails with kInvalidArgument where `presented` is no chunk of the presented array, and
-  // as the codec of the stored array does.
+  // The inverse: the stored chunks, those of StoredCells, for a presented chunk that a program has
+  // written. Fails with kInvalidArgument if `presented` is no chunk of the presented array, and as
+  // the codec of the stored array does.
   [[nodiscard]] Result<std::vector<ByteVector>> Restore(ByteSpan presented,
                                                         const GridCell& cell) const;
-  // The stored chunks to write for a presented one that a program has removed, where absent ones
-  // would not read as it: what readers of the view take an absent chunk for where the view presents
-  // absent chunks, else the fill value of the source.
+  // The stored chunks to write for a presented chunk that a program has removed, if removing the
+  // stored chunks is not enough. They have the values that readers of the view take an absent chunk
+  // for if the view presents absent chunks, else the fill value of the source.
   [[nodiscard]] Result<std::vector<ByteVector>> RestoreRemoved(const GridCell& cell) const;
   // Whether Restore is supported: else kNotSupported, naming the codec.
   [[nodiscard]] Status CanRestore() const;

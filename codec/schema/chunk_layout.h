@@ -37,7 +37,7 @@ struct ChunkLayout {
   ChunkShapeConstraints read_chunk;
   ChunkShapeConstraints codec_chunk;
 
-  // Each of these merges one constraint, and fails where it contradicts what is there.
+  // Each of these merges one constraint, and fails if that contradicts a constraint set before.
   Status SetRank(std::size_t value);
   Status SetInnerOrder(std::vector<std::size_t> order, Strength strength);
   Status SetGridOrigin(const Constraints<std::int64_t>& origin);

@@ -17,7 +17,7 @@ constexpr std::int64_t kDefaultElements = std::int64_t{1} << 20;
 constexpr double kMaxExtent = 0x1.0p62 - 512;
 constexpr int kMaxSteps = 100;
 
-// The extent nearest to a chosen one that fits the other kind of chunks.
+// Of the extents that fit the other kind of chunks, the nearest to `extent`.
 using FitExtent = std::function<std::int64_t(std::size_t dimension, std::int64_t extent)>;
 
 struct Started {

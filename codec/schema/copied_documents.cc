@@ -4,7 +4,7 @@
 //      the schema of the unsharded array that a view of the source presents.
 //   2. A new array is created from both (codec/schema/new_array.h).
 //   3. The members of its document that say how chunks are stored replace those of the view's
-//      document, but for the codec where `wanted` does not constrain it.
+//      document. The codec stays that of the view if `wanted` does not constrain it.
 #include "codec/schema/copied_documents.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 
 namespace unshard {
 
-// Every member may be absent. What is there has the rank, where that is known.
+// Every member may be absent. If the rank is known, the members that are present have that rank.
 struct Schema {
   std::optional<std::size_t> rank;
   const DataTypeNames* dtype = nullptr;

@@ -11,8 +11,8 @@
 
 namespace unshard {
 
-// Maps the cells of a grid to slots of shards. Immutable; thread-safe. Those that metadata describe
-// do not fail; one that has to look at data throws where it can't, as its maker says.
+// Maps the cells of a grid to slots of shards. Immutable; thread-safe. A locator that metadata
+// describe never fails. A locator that has to look at data throws if it cannot, as its maker says.
 class ChunkLocator {
  public:
   virtual ~ChunkLocator() = default;

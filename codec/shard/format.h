@@ -30,8 +30,8 @@ struct ShardSlot {
   friend bool operator==(const ShardSlot&, const ShardSlot&) = default;
 };
 
-// The range of a damaged entry, one that reaches beyond the object. Only the inner chunk of that
-// entry is damaged, not its shard.
+// The range of a damaged entry, which reaches beyond its shard, or into the index of a Zarr shard.
+// Only the inner chunk of that entry is damaged, not its shard.
 inline constexpr ByteRange kDamagedRange{~std::uint64_t{0}, 0};
 
 // One row of an index page: the stored bytes of an inner chunk. The range is relative to the start

@@ -29,7 +29,7 @@ class ZarrIndexCodec {
  public:
   explicit ZarrIndexCodec(const ZarrShardLevel& level);
 
-  // The size of an index as Encode returns it, and the largest one that Decode takes. The only
+  // The size of an index as Encode returns it, and the largest size that Decode takes: the only
   // size, unless guess_checksum is set.
   [[nodiscard]] std::uint64_t encoded_size() const { return encoded_size_; }
   // The smallest size that Decode takes: without the checksum whose presence is guessed.

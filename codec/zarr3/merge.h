@@ -32,10 +32,10 @@ using StoredNodes = std::function<Result<std::optional<std::string>>(std::string
 Result<std::string> MergeZarrMetadata(std::string_view original, std::string_view edited,
                                       const StoredNodes& stored_nodes = nullptr);
 
-// The text to store for an `edited` document that replaces none, or one that is presented as it is
-// stored. That is `edited` itself, except for the copies of sharded arrays that a group embeds:
-// these are merged as above, with the same failures. An array that is itself sharded is refused
-// with kPermissionDenied and EPERM.
+// The text to store for an `edited` document that replaces no document, or a document that is
+// presented as it is stored. That is `edited` itself, except for the copies of sharded arrays that
+// a group embeds: these are merged as above, with the same failures. An array that is itself
+// sharded is refused with kPermissionDenied and EPERM.
 Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNodes& stored_nodes);
 
 }  // namespace unshard

@@ -138,7 +138,7 @@ std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
 
 // Notes umount.unshard as the helper of a new mount, where umount(8) looks for it. Of an absolute
 // path umount(8) otherwise asks the kernel for the type, which is "fuse" for all file systems of
-// FUSE, and so finds no helper. A mount without the note is as good, but for that.
+// FUSE, and so finds no helper. A mount without the note lacks nothing else: failures are ignored.
 void NoteUmountHelper(const std::string& source, const std::string& mount_point) {
   if (geteuid() != 0) return;
   const Status noted = RunProgram({"mount", "--internal-only", "--fake", "-t", "fuse.unshard", "-o",

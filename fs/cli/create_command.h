@@ -14,7 +14,7 @@ namespace unshard {
 
 // Whether any argument but the destination was given.
 bool DescribesNewDataset(const CreateCommand& command);
-// The documents of the dataset that the arguments describe. Reads the one that is named by `like`.
+// The documents of the dataset that the arguments describe. Reads the dataset that `like` names.
 Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command);
 
 // The same, where the arguments say nothing of shape and data type: those are of `source`, as are

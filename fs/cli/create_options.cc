@@ -124,7 +124,7 @@ const char* LevelInN5(const std::string& name) {
   return name == "bzip2" ? "blockSize" : name == "xz" ? "preset" : "level";
 }
 
-// A name means the codec with its usual options, but for the level.
+// A name means the codec with its usual options, and with `level` if that is given.
 JsonValue CodecNamed(ArrayDialect format, const std::string& name,
                      const std::optional<std::int64_t>& level) {
   const JsonValue text = JsonValue::String(name);

@@ -1,5 +1,5 @@
 // The signals that end a mount, SIGTERM, SIGINT and SIGHUP, and how they end it without a deadlock:
-//   1. Notifications to the kernel stop. One that is under way may wait for a lock whose holder
+//   1. Notifications to the kernel stop. A notification under way may wait for a lock whose holder
 //      waits for a request, so requests are still answered until it returns.
 //   2. The session ends, and with it the answering of requests.
 #pragma once

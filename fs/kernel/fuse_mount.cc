@@ -29,8 +29,8 @@ constexpr int kAnswerMilliseconds = 1000;
 constexpr int kSilentTries = 20;
 constexpr int kMostLinks = 40;
 
-// A request to a mount, sent by a process of its own. That is no child of ours, because one that
-// waits for a dead mount cannot always be killed, and so not be waited for.
+// A request to a mount, sent by a process of its own, which is no child of ours: a process that
+// waits for a dead mount cannot always be killed, and then we could not wait for its end.
 class Question {
  public:
   explicit Question(const std::string& mount_point) {

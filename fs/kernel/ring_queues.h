@@ -10,10 +10,10 @@
 //    off between offer and reply. Then the kernel ignored that the reply accepts it, and sends all
 //    requests to /dev/fuse. After any other refusal requests would wait for ever: the mount is
 //    ended.
-// 3. The kernel gives a request to an idle entry of the caller's queue. A request that finds none
-//    is given to the next entry that has replied, and not to one that is registered meanwhile. So
+// 3. The kernel gives a request to an idle entry of the caller's queue. If no entry is idle, the
+//    request waits until an entry has replied; an entry registered meanwhile does not get it. So
 //    entries are registered ahead: a thread that takes a request, and leaves fewer than spare_ idle
-//    ones, starts another thread, up to a limit.
+//    entries, starts another thread, up to a limit.
 // 4. The end of the connection ends all threads, and so does the eventfd.
 #pragma once
 

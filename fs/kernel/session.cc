@@ -307,8 +307,8 @@ Status ServedMount::Serve() {
     return {};
   });
   if (!caught) served = Forward(caught.error(), options_.mount_point);
-  // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
-  // is under way.
+  // After an unmount notifications fail at once. After a failed loop only the unmount ends a
+  // notification that is under way.
   if (served) StopNotifying();
   fuse_session_unmount(session_.get());
   StopNotifying();

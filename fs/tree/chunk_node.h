@@ -43,7 +43,7 @@ class ChunkNode : public Node {
     WrittenVersionPtr latest;
     bool current = false;
   };
-  // Whether the chunk was removed, and its name with it: a view may present it all the same.
+  // Whether chunk and name were removed: a view that presents absent chunks keeps the name.
   [[nodiscard]] bool IsRemoved(const Seen& seen) const {
     return seen.latest && seen.latest->removed && !tree_->chunks().presents_absent();
   }
@@ -67,7 +67,7 @@ class ChunkNode : public Node {
   const NodeUse use_;
 };
 
-// The modification time that readers get: the one that a program has set, else that of the shard.
+// The modification time that readers get: what a program has set, else that of the shard.
 timespec PresentedTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
                        const ChunkGeneration& generation);
 // Sets it for a program. `latest` as in ChunkNode::Seen.

@@ -1,10 +1,10 @@
 // OPEN and CREATE of chunk files, and of documents: a reader opens one version, a writer writes the
 // next one.
 //
-// An open for reading is given the node's version (ChunkNode::OpenVersion). Where that is gone, or
-// may be outdated, we answer ESTALE: the kernel looks the name up again, which leads it to a node
-// of its own. If the version of that look-up is gone at the open too, the open is given the version
-// that is committed by then, with direct I/O, since the kernel has the i_size of the other one.
+// An open for reading is given the node's version (ChunkNode::OpenVersion). If that is gone, or may
+// be outdated, we answer ESTALE: the kernel looks the name up again, which leads it to a node of
+// its own. If the version of that look-up is gone at the open too, the open is given the latest
+// version instead, with direct I/O, since the kernel has the i_size of the version that is gone.
 //
 // An open for writing
 //   1. joins the staged inode of another writer, unless it truncates;
@@ -64,8 +64,8 @@ Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId
                               const OpenRequest& request);
 
 // Before an OPEN of any node: whether the look-up led to `node` because of a redirect that was left
-// by an earlier open(2) of the thread, which failed in the kernel (fs/write/open_writers.h). The
-// redirect has ended by then, so this OPEN is to be answered with ESTALE.
+// by an earlier open(2) of the thread, which failed in the kernel (fs/write/open_writers.h). This
+// function ends the redirect; if it returns true, the OPEN is to be answered with ESTALE.
 bool WasLedAstray(Superblock& superblock, NodeId node, const OpenRequest& request);
 // After an OPEN, CREATE or SETATTR by `thread`, or a LOOKUP that has failed; `failure`: null where
 // it succeeded. At ESTALE the kernel tries once more; with every other answer the open(2), or

@@ -7,8 +7,8 @@
 namespace unshard {
 
 // A look-up that begins with the old path and ends after the rename finds nothing, or another file
-// of that name. By then the kernel has the directory under its new name, so the answer must have no
-// time to live. Thread-safe.
+// of that name. The kernel already has the directory under its new name when it gets that answer,
+// so the answer must have no time to live. Thread-safe.
 class DirectoryMoves {
  public:
   // Held from before the rename in the source until the nodes have their new paths.

@@ -55,7 +55,7 @@ class GivenTimes {
     std::uint32_t generation = 0;
   };
   mutable std::mutex mutex_;
-  std::list<Given> times_;  // guarded by mutex_; the one that was set last is at the end
+  std::list<Given> times_;  // guarded by mutex_; the time that was set last is at the end
   std::unordered_map<std::string_view, std::list<Given>::iterator> by_path_;  // likewise
 };
 

@@ -51,8 +51,8 @@ class GridDirectoryName final : public Name {
   // Succeeds for a directory of the grid, which always exists: a program that creates a tree
   // without looking goes on. Where the kernel has a dentry of it, it answers EEXIST itself.
   Result<Entry> MakeDirectory(mode_t mode) override;
-  // Only checks that it is empty: a directory of the grid always exists, but for `thread`
-  // (fs/tree/removed_directories.h).
+  // Only checks that it is empty: a directory of the grid always exists. Afterwards `thread` does
+  // not find it for a while (fs/tree/removed_directories.h).
   Status RemoveDirectory(pid_t thread) override;
   Status RenameTo(Name& to, bool replace) override;
 

@@ -40,7 +40,7 @@ class KeptListings {
  private:
   std::atomic<std::uint64_t> commits_{0};
   std::mutex mutex_;
-  std::unordered_map<NodeId, std::uint64_t> opened_at_;  // commits by then; guarded by mutex_
+  std::unordered_map<NodeId, std::uint64_t> opened_at_;  // commits_ at that time; guarded by mutex_
 };
 
 }  // namespace unshard

@@ -81,7 +81,7 @@ std::shared_ptr<StagedInode> PassthroughFile::WrittenHere() const {
   return written_here_.lock();
 }
 
-// An object store says which file it is once it is opened; emptied, it may be one that is away.
+// Object stores are not checked: they know a file once it is open, or, while away, not even then.
 Result<std::shared_ptr<File>> PassthroughFile::OpenSelf(OpenFlags flags) const {
   const VolumeParts& parts = superblock().parts;
   const bool checked =

@@ -21,7 +21,7 @@ class PassthroughFile final : public Node {
                   Existence existence = Existence::kKnown);
 
   // Device, inode and time of birth: all names of one file lead to one node, and a file that gets
-  // the inode number of one that was removed has another.
+  // the inode number of a removed file has another node.
   static std::string IdentityOf(const FileStatus& status);
 
   [[nodiscard]] std::string Path() const override;
@@ -42,8 +42,8 @@ class PassthroughFile final : public Node {
   Result<Entry> Stat() override;
 
  private:
-  // Opens this file. Where its path leads to another one by now, which is not touched: one that is
-  // open already; null where there is none.
+  // Opens this file. If its path leads to another file now, leaves that alone, and returns a file
+  // that this node has open already, or null if it has none.
   Result<std::shared_ptr<File>> OpenSelf(OpenFlags flags) const;
   // One of its open files, that can be written for `write`; null where there is none.
   [[nodiscard]] std::shared_ptr<File> AnyOpen(bool write) const;

@@ -1,5 +1,5 @@
-// Directories that programs have removed, and that exist all the same, because chunks belong into
-// them: their generations (fuse_entry_out), and for which thread they are missing.
+// Directories that programs have removed, and that still exist, because chunks belong into them:
+// their generations (fuse_entry_out), and for which thread they are missing.
 #pragma once
 
 #include <sys/types.h>

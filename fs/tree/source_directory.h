@@ -1,4 +1,4 @@
-// A directory of the source, or one that exists only in the keys of a dataset.
+// A directory of the source, or a directory that exists only in the keys of a dataset.
 #pragma once
 
 #include <memory>

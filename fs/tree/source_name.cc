@@ -131,8 +131,8 @@ Result<Entry> SourceName::MakeDirectory(mode_t mode) {
   return Lookup(0);
 }
 
-// Directories that chunks belong into always exist, but for who removes them: removing one only
-// checks that it is empty.
+// Directories that chunks belong into always exist: removing such a directory only checks that it
+// is empty, and hides it from the thread that removes it (fs/tree/removed_directories.h).
 Status SourceName::RemoveDirectory(pid_t thread) {
   Superblock& sb = superblock();
   const auto overlay = sb.parts.datasets->Find(path());

@@ -43,8 +43,8 @@ class SourceName final : public Name {
   [[nodiscard]] bool IsPlainDocument() const;
 
   [[nodiscard]] Result<Entry> LookupPresented() const;
-  // The answer where the source has no such name: `missing`, but for a view that view=all leaves
-  // out ENOENT with the reason.
+  // The answer if the source has no such name: `missing`, or ENOENT with the reason for the name of
+  // a view that view=all leaves out.
   [[nodiscard]] Result<Entry> LookupNothing(const Entry& missing) const;
   // The answer while the store is away, for a name of which nothing is known.
   [[nodiscard]] Result<Entry> LookupUnknown(const Error& error) const;

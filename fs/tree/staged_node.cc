@@ -7,8 +7,8 @@
 namespace unshard {
 namespace {
 
-// A scratch file that was linked onto a chunk's name has that name as well. One that was removed
-// has none: whoever waits for a lock on it sees by that that its name leads to another file.
+// A scratch file that was linked onto a chunk's name has that name as well. A scratch file that was
+// removed has 0 links, which tells a program that waits for its lock that the name leads elsewhere.
 std::uint32_t LinksOf(const Superblock& superblock, const std::shared_ptr<StagedInode>& staged) {
   const std::size_t own = StagedFiles::WriterId(*staged) ? 1 : 0;
   return static_cast<std::uint32_t>(superblock.scratch.Links(*staged) + own);

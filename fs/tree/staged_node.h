@@ -25,8 +25,8 @@ class StagedNode final : public Node {
   const std::shared_ptr<StagedInode> staged_;
 };
 
-// The entry of a staged inode's node: the one that it was created at, or has taken over, else one
-// of its own. Adds a reference.
+// The entry of a staged inode's node: the node that it was created at, or has taken over, else a
+// node of its own. Adds a reference.
 Entry ReferStaged(Superblock& superblock, const std::shared_ptr<StagedInode>& staged);
 // Its entry with the number `node`.
 Entry StagedEntry(const Superblock& superblock, NodeId node,

@@ -71,7 +71,7 @@ struct Superblock {
   // Counts and logs a failed request.
   void Report(std::string_view operation, const std::string& path, const Error& error);
 
-  // The time to live of entries of whose changes the kernel is notified.
+  // The time to live of entries that we invalidate in the kernel when they change.
   [[nodiscard]] std::uint64_t Timeout() const;
   // The same for names of the source.
   [[nodiscard]] std::uint64_t NameTimeout() const;

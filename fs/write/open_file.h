@@ -38,7 +38,7 @@ struct AttributeChange {
 // (FOPEN_KEEP_CACHE).
 enum class PageUse { kDirect, kFresh, kKept };
 
-// Thread-safe, but for the destructor, which is RELEASE.
+// Thread-safe, except for the destructor, which is RELEASE.
 class OpenFile {
  public:
   OpenFile(NodeId node, const OpenRequest& request) : node_(node), writable_(request.write) {}

@@ -54,9 +54,9 @@ class StagedInode {
   // fsyncs the staged file without a commit: for scratch files.
   Status Sync();
 
-  // Counts open file descriptions; Close() returns how many are left. kDirect (FOPEN_DIRECT_IO) is
-  // for one that only writes and is the first, and for those that join it: some kernels leave stale
-  // pages behind at direct writes.
+  // Counts open file descriptions; Close() returns how many are left. The first one gets kDirect
+  // (FOPEN_DIRECT_IO) if it only writes and none was kCached before, and so do those that join it:
+  // some kernels leave stale pages behind at direct writes.
   enum class Opened { kEnded, kCached, kDirect };
   [[nodiscard]] Opened Open(bool reads, bool writable);
   std::uint64_t Close(bool writable);
@@ -102,8 +102,8 @@ class StagedInode {
   [[nodiscard]] bool dirty() const;
 
   // How often it was written to, and whether a close was refused since the last time. A close that
-  // could not commit what was there has said so to its program: the release must not commit it
-  // later, since by then another version may have been written and acknowledged.
+  // could not commit the bytes has said so to its program: the release must not commit them later,
+  // since another version may have been written and acknowledged in between.
   struct Changes {
     std::uint64_t count = 0;
     bool refused = false;

@@ -78,7 +78,7 @@ Result<std::vector<Array>> MakeArrays(const std::string& directory, const Levels
   return arrays;
 }
 
-// One shard to write: its chunks, and where each of them is in the volume.
+// One shard to write: its chunks, and where each chunk is in the volume.
 struct Shard {
   const Array* array = nullptr;
   std::uint64_t number = 0;
@@ -221,7 +221,7 @@ Status WriteSample(const std::string& directory, std::uint64_t megabytes) {
   }
   Status status = WriteEverything(directory, MakeLevels(megabytes));
   if (!status) {
-    // The directory was empty: what is there now is half of a sample.
+    // The directory was empty: all that it holds now is half of a sample.
     filesystem::remove_all(directory + "/segmentation", error);
     filesystem::remove_all(directory + "/image", error);
   }

@@ -3,8 +3,8 @@
 //   bench_fuse_floor DIRECTORY MOUNT_POINT ro|rw
 //
 // Shows a tree of the names and sizes of DIRECTORY from memory, and stays in the foreground. Files
-// read as zeros; what is written to them is discarded, but for names and sizes. It asks of the
-// kernel what unshard asks of it: timeouts of a day, pages and listings that are kept, no OPEN,
+// read as zeros. It keeps names and sizes of what is written, and discards the bytes. It asks of
+// the kernel what unshard asks of it: timeouts of a day, pages and listings that are kept, no OPEN,
 // RELEASE and OPENDIR on a read-only mount, no FLUSH of what was only read, nothing of extended
 // attributes.
 #define FUSE_USE_VERSION 312

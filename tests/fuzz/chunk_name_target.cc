@@ -19,7 +19,7 @@ void ParseZarrKeys(std::string_view name, std::span<const std::uint64_t> grid_sh
   }
 }
 
-// A path whose components lead to a chunk or a directory is the one that is written for it.
+// If the components of `path` lead to a chunk or a directory, names.Path() writes the same path.
 void WalkNames(const ChunkNames& names, std::string_view path) {
   GridDirectory in;
   for (std::string_view rest = path;;) {

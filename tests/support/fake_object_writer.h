@@ -16,7 +16,7 @@
 
 namespace unshard {
 
-// How the service differs from one that honours every condition of a request.
+// How the service differs from a service that honours every condition of a request.
 struct FakeManners {
   bool keeps_missing = true;     // Put honours the condition that the object is missing
   bool keeps_version = true;     // Put honours the condition that the object has a version

@@ -18,7 +18,7 @@ namespace unshard {
 class MemoryStore final : public ObjectStore {
  public:
   // The default capabilities are those of a local store. A remote store has
-  // `keeps_replaced_versions` unset; one that cannot list directories has `lists` unset.
+  // `keeps_replaced_versions` unset; a store that cannot list directories has `lists` unset.
   explicit MemoryStore(const Capabilities& capabilities = {}) : capabilities_(capabilities) {}
 
   void Put(const std::string& key, std::string_view text);

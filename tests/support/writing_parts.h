@@ -1,4 +1,4 @@
-// The objects that commit, publish and replay chunks, so that a test can call each of them by
+// The objects that commit, publish and replay chunks, so that a test can call each object by
 // itself: over a store in memory, with the spool on a simulated disk, without threads.
 #pragma once
 

@@ -18,7 +18,7 @@ ShardingSpec FourShards() {
 
 struct WholeListing {
   std::vector<std::string> names;
-  std::vector<std::uint64_t> cookies;  // after each of them
+  std::vector<std::uint64_t> cookies;  // after each name
   std::string end;                     // "" or an errno
 };
 

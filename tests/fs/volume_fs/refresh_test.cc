@@ -278,7 +278,7 @@ TEST_F(RefreshTest, AnArrayOfAnotherShapeIsServedAnew) {
   EXPECT_EQ(Text("a/c/0/0"), "new");
 }
 
-// An event can come while a document is still being written: what was read of it is old by then.
+// An event can come while a document is half written: what was read then is old at its look-up.
 TEST_F(RefreshTest, ADocumentThatWasReadHalfWrittenIsReadAgainWhenItIsLookedUp) {
   Write("a", Flat(), {{0, "a"}});
   source_.Write("b/zarr.json", R"({"zarr_format":3,"node_ty)");

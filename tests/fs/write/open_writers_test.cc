@@ -160,8 +160,8 @@ TEST_F(OpenWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
   EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_, 7));
   writers_.EndOpen(10);
   EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_));
-  // From another pid name space all threads have one number: one that arrives says nothing of the
-  // others.
+  // All threads of another pid namespace have one number: the arrival of one thread says nothing of
+  // the others.
   writers_.NoteStale(0, chunk_, 7);
   writers_.NoteStale(0, chunk_, 8);
   writers_.EndOpen(0);

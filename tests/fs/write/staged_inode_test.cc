@@ -190,7 +190,7 @@ TEST_F(StagedInodeTest, WhoOnlyWritesAndIsAloneWritesWithoutPages) {
   EXPECT_EQ(staged.Open(false, true), StagedInode::Opened::kDirect);
   EXPECT_FALSE(staged.pages_doubtful());
   EXPECT_EQ(staged.Open(true, false), StagedInode::Opened::kDirect) << "who joins him has none";
-  EXPECT_TRUE(staged.pages_doubtful()) << "but for mapped ones";
+  EXPECT_TRUE(staged.pages_doubtful()) << "a reader may map pages";
 }
 
 TEST_F(StagedInodeTest, WhereThereMayBePagesAllWritesGoThroughThem) {

@@ -105,7 +105,7 @@ TEST_F(CachingStoreTest, AShardThatWasReplacedCostsOneRequestThatFails) {
   EXPECT_EQ(Spent().requests(), 2u);
   Remount();
   EXPECT_EQ(*Read(0), Chunk('x'));
-  EXPECT_EQ(Spent().requests(), 1u) << "the new index is the one that is kept";
+  EXPECT_EQ(Spent().requests(), 1u) << "the cache keeps the new index";
 }
 
 TEST_F(CachingStoreTest, WhoAsksWhatIsCurrentIsNotGivenWhatWasReplaced) {

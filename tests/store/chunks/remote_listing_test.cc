@@ -116,7 +116,7 @@ class NestedRemoteListing : public testing::TestWithParam<bool> {
 TEST_P(NestedRemoteListing, CostsEachRequestOnceAndThoseOfSeveralShardsAtATime) {
   const bool lists = GetParam();
   const Cost none;
-  // Who cannot list has asked for all shards by then.
+  // Where the store cannot list, this first listing asks for all shards.
   EXPECT_EQ(CostOf(kPrefix, (kRows - 1) * 3),
             lists ? (Cost{1 + 5, 5}) : (Cost{0, kRows * kColumns}));
   EXPECT_EQ(CostOf(Row(0), kColumns * 4), lists ? (Cost{0, kColumns - 1}) : none);

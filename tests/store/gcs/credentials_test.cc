@@ -203,7 +203,7 @@ TEST(GcsEnvironmentTest, TheFirstFileThatIsThereIsTheCredential) {
   EXPECT_FALSE(*none);
   home.Write(".cloudvolume/secrets/google-secret.json", kUser);
   EXPECT_TRUE(std::holds_alternative<GcsUser>(**ReadGcsCredential(environment, "bucket")));
-  // One that holds none is not passed over: another credential is not what its owner expects.
+  // A file without a credential is not passed over: its owner does not expect another credential.
   home.Write(".config/gcloud/application_default_credentials.json", "{}");
   const auto broken = ReadGcsCredential(environment, "bucket");
   ASSERT_FALSE(broken);

@@ -81,7 +81,7 @@ TEST(RenewedSecretTest, AFetchThatThrowsHasFailed) {
   EXPECT_EQ(got.error().code, ErrorCode::kResourceExhausted);
 }
 
-// The renewal's own thread runs by then.
+// The renewal's own thread runs already: the thread of the fetch cannot be started.
 TEST(RenewedSecretTest, AFetchWithoutAThreadHasFailed) {
   Source source(hours(1));
   RenewalTimes times;

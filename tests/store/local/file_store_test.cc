@@ -191,7 +191,7 @@ TEST_F(FileStoreTest, AFileReplacedWhileItWasClosedFailsTheCondition) {
 
 TEST_F(FileStoreTest, AFreshlyWrittenFileIsNotSliced) {
   directory_.Write("root/file", "0123456789");
-  directory_.Age("root/file");  // its change time is new all the same
+  directory_.Age("root/file");  // its change time is still new
   const auto handle = Open("file");
   ASSERT_TRUE(handle);
   EXPECT_FALSE(handle->Slice({0, 4}));

@@ -1,4 +1,4 @@
-// Calls that no caller waits for: one at a time, and none is lost but for a later one.
+// Calls that no caller waits for: one at a time, and only a later call drops a waiting one.
 #include "store/object/background_call.h"
 
 #include <gtest/gtest.h>

@@ -56,7 +56,7 @@ TEST(ByteGateTest, WhatNeedsMuchIsNotOvertaken) {
   ASSERT_TRUE(first);
   std::atomic<bool> entered{false};
   std::jthread large([&] { entered = gate.Enter(80, Deadline::None()).has_value(); });
-  // Would fit, but for what waits already.
+  // 10 bytes would fit, but may not overtake the 80 that wait already.
   const auto soon = [](int milliseconds) {
     return Deadline{std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds), {}};
   };

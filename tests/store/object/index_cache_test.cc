@@ -101,7 +101,7 @@ TEST(IndexCacheTest, BriefValuesLeaveFirstButForAQuarterOfTheBudget) {
   put(8, 1000, false);
   EXPECT_FALSE(has(1));
   EXPECT_TRUE(has(0) && has(13) && has(14));
-  // One that is larger than a quarter stays until the next one comes.
+  // A brief value larger than a quarter of the budget stays until another value needs its room.
   put(20, 6000, true);
   EXPECT_TRUE(has(20) && has(8));
   EXPECT_FALSE(has(13) || has(14));
@@ -212,7 +212,7 @@ TEST(IndexCacheTest, LoadsThatNeedMemoryWaitForRoom) {
           while (now > seen && !most.compare_exchange_weak(seen, now)) {
           }
           std::this_thread::yield();
-          // One that needs none is not held up.
+          // A load that needs no memory is not held up.
           EXPECT_TRUE(cache.Get(Key(page + 100), Deadline::None(), Value(1, 1)));
           needed -= 40;
           return Value(static_cast<int>(page), 1)();

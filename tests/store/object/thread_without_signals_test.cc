@@ -1,4 +1,4 @@
-// Threads that no signal is delivered to, and what is left of starting one that cannot be started.
+// Threads that no signal is delivered to, and what is left if such a thread cannot be started.
 #include "store/object/thread_without_signals.h"
 
 #include <gtest/gtest.h>

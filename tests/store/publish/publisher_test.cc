@@ -38,7 +38,7 @@ class ShardPublisherTest : public testing::Test {
     store_ = ReplaceableStore::Make(kind, directory_.path());
     if (!store_) return;
     files_ = store_->files();
-    // What a store in memory is given comes from a disk all the same.
+    // A store in memory has no files: its changes come from a simulated disk.
     changes_ = std::make_unique<ChangeMaker>(files_ ? files_ : std::make_shared<SimulatedDisk>());
   }
   // What stands under a key; nothing where it is missing.

@@ -243,7 +243,7 @@ TEST_F(S3ReplacerTest, NothingIsPutWhileWhatAnObjectKeepsCannotBeRead) {
   EXPECT_EQ(ParseS3Tags(AsText(tags.body)), "project=a");
 }
 
-// A service that has no lists, or shows none, is written all the same.
+// Objects are put even if the service has no access control lists, or does not show them.
 TEST_F(S3ReplacerTest, AListThatTheServiceDoesNotShowKeepsNothingFromBeingPut) {
   int number = 0;
   for (const char* status : {"403", "501", "400", "405"}) {
@@ -303,7 +303,7 @@ TEST_F(S3ReplacerTest, AListThatIsDeniedIsLogged) {
 }
 
 TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
-  // Servers are known by their URL: a proxy of its own is one that nothing is known of.
+  // Servers are known by their URL: nothing is known yet of the server behind a new proxy.
   for (const char* faults :
        {"on PUT;status 503\non PUT;drop\non HEAD;status 500\non PUT;lose\non DELETE;lose\n",
         "on PUT;lose\non PUT;instead 500\non PUT;status 500\non HEAD;drop\n",

@@ -159,7 +159,7 @@ TEST_F(SpoolTogether, AllSurviveAPowerLossOnceTheyAreSynced) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     EXPECT_EQ(Found(disk->AfterPowerLoss(Survival::kRandom, seed)), "kept");
   }
-  // One that is published and gone takes none with it.
+  // A part that is published and discarded takes no other part with it.
   ASSERT_TRUE((*spool)->Discard(sealed->back()));
   auto next = Open(disk->AfterKill());
   ASSERT_TRUE(next);

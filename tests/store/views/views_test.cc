@@ -1,4 +1,4 @@
-// The table of views, and the one that presents a dataset in its own format.
+// The table of views, and the view that presents a dataset in its own format.
 #include "store/views/views.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(ViewTest, AViewDecidesWhichDocumentsAndChunksAreShown) {
   EXPECT_EQ(deep->document->name, "array.json");
   EXPECT_TRUE(tree.trees().empty());
   ASSERT_EQ(tree.found().size(), 1U);
-  EXPECT_NE(tree.found()[0].tree, nullptr) << "what is stored is known all the same";
+  EXPECT_NE(tree.found()[0].tree, nullptr) << "the stored array is still known";
 }
 
 TEST_F(ViewTest, WhatAViewCannotSayIsAFaultOfThatDataset) {

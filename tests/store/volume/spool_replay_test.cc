@@ -10,7 +10,7 @@
 namespace unshard {
 namespace {
 
-// Forwards, but for MakeDurable().
+// Forwards everything except MakeDurable().
 class NeverDurable final : public ObjectReplacer {
  public:
   explicit NeverDurable(ObjectReplacer& below) : below_(below) {}
@@ -170,8 +170,8 @@ TEST_F(SpoolReplayTest, WhatIsUnderWayOfTwoMountsIsNoChangeByOthers) {
   EXPECT_EQ(Current("a/0"), "z");
 }
 
-// A chunk is sealed while a version of it is being published. Before it becomes the latest one that
-// ends, and the version before is published, or this process is killed while it is.
+// Version z is sealed while x is being published. Before z becomes the latest version, that publish
+// ends, and the version between, y, is published, or this process is killed while it publishes y.
 TEST_F(SpoolReplayTest, WhatIsPublishedWhileItsSuccessorIsCommittedIsNoChangeByOthers) {
   for (const std::string_view put : {"y", "x", "a"}) {
     SCOPED_TRACE(put);
