@@ -19,6 +19,7 @@ from zarr.abc.codec import ArrayBytesCodec
 from zarr.registry import register_codec
 
 from judging import SEED
+from tiers import in_turn
 
 FROZEN_ARRAYS = pathlib.Path(__file__).parent / "frozen_arrays.py"
 INTEGERS = ["|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"]
@@ -92,7 +93,7 @@ def zarr3_codecs(draw, dtype):
 
 
 @pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", in_turn(TYPES))
 def test_zarr_python_3(tmp_path, array_codec, dtype):
     rng, draw = draws(1, TYPES.index(dtype))
     for number, (name, compressors) in enumerate(zarr3_codecs(draw, dtype)):
@@ -168,7 +169,7 @@ def through_tensorstore_zarr3(folder, array_codec, values, chunks, chain):
         same_files(path, new)
 
 
-@pytest.mark.parametrize("dtype", TYPES + ["bfloat16"])
+@pytest.mark.parametrize("dtype", in_turn(TYPES + ["bfloat16"]))
 def test_tensorstore_zarr3(tmp_path, array_codec, dtype):
     kinds = TYPES + ["bfloat16"]
     rng, draw = draws(2, kinds.index(dtype))

@@ -17,6 +17,7 @@ from judging import SEED, tree
 from test_views import (N5, SOURCES, Bytes, Colours, EvenLabels, Jpeg, ShardedZarr, Zarr, Zarr2,
                         paths_in, read, same)
 from test_views import sources  # noqa: F401 (fixtures)
+from tiers import in_turn
 
 FORMATS = ["precomputed", "zarr3", "zarr2", "n5"]
 DRIVERS = {"precomputed": "neuroglancer_precomputed", "zarr3": "zarr3", "zarr2": "zarr", "n5": "n5"}
@@ -63,7 +64,7 @@ def left_over(root):
 PAIRS = list(itertools.product(SOURCES, FORMATS))
 
 
-@pytest.mark.parametrize("kind,format", PAIRS, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize("kind,format", in_turn(PAIRS), ids=lambda one: getattr(one, "__name__", one))
 def test_copies_are_what_their_readers_expect(kind, format, sources, copy, work, frozen_python):
     source = sources(kind)
     copy(source.path, work / "copy", "--format", format)
@@ -94,7 +95,7 @@ def draw_layout(rng, source, format):
     return options + (["--codec", codec] if codec else [])
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", in_turn(range(20)))
 def test_chunks_shards_and_codecs_may_all_differ(number, sources, copy, work):
     rng = random.Random(f"{SEED} {number}")
     kind, format = rng.choice(SOURCES), rng.choice(FORMATS)

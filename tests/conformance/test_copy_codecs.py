@@ -7,6 +7,7 @@ import pytest
 
 from test_copy import voxels_of
 from test_copy_safety import copy, create, filled  # noqa: F401 (fixtures)
+from tiers import in_turn
 
 VOXELS = np.tile(np.arange(10, dtype="uint16"), 400)[:3960].reshape(10, 18, 22)
 
@@ -101,8 +102,8 @@ def listed(format, options):
     return [options[0], ",".join(reversed(options[1].split(",")))]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("source,format", KEPT, ids=lambda one: one)
+@pytest.mark.parametrize("layout", in_turn(LAYOUTS))
+@pytest.mark.parametrize("source,format", in_turn(KEPT), ids=lambda one: one)
 def test_the_compression_is_kept(source, format, layout, copy, work):
     make, *arguments = SOURCES[source]
     make(work / "from", *arguments)

@@ -17,6 +17,7 @@ from judging import SEED, tree
 from pyramid_sources import make_pyramid
 from test_copy import copy, left_over  # noqa: F401 (fixture)
 from test_pyramid_copy import FORMATS, SOURCES, check_files, check_voxels
+from tiers import in_turn
 
 PLACES = ["directory", *remote_stores.KINDS]
 KILLS = 5
@@ -80,7 +81,7 @@ def upload_source(at, work):
 DRAWN = random.Random(SEED).sample(list(itertools.product(SOURCES, FORMATS, PLACES)), 8)
 
 
-@pytest.mark.parametrize("format, to, where", DRAWN, ids="-".join)
+@pytest.mark.parametrize("format, to, where", in_turn(DRAWN), ids="-".join)
 def test_a_pyramid(format, to, where, copy, work, unshard_binary):
     rng = np.random.default_rng([SEED, len(format), len(to), len(where)])
     voxels, files = make_pyramid(work / "source", format)

@@ -20,6 +20,7 @@ from object_sources import build_meshes, volume_info
 from precomputed_sources import Scale, Volume, build
 from shard_container import MURMUR, Sharding, write_values
 from test_views import Precomputed
+from tiers import in_turn
 from zarr_sources import ZSTD, LITTLE, Array, Level
 from zarr_sources import build as build_array
 
@@ -162,7 +163,7 @@ PICTURES = {  # layer, source below the root, position, in three dimensions, nm 
 }
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", in_turn(PICTURES))
 def test_the_view_is_drawn_as_the_source(served, viewer, name):
     _, url, log = served
     layer, source, *where = PICTURES[name]

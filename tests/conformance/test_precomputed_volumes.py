@@ -16,6 +16,7 @@ from precomputed_sources import (RAW_TYPES, Scale, Volume, build, chosen_volumes
                                  read_tensorstore)
 from shard_container import (Sharding, cells_of, compressed_morton, legacy_morton, range_name,
                              read_values, write_values)
+from tiers import in_turn
 
 VOLUMES = random_volumes() + chosen_volumes()
 LEGACY = legacy_volumes()
@@ -46,7 +47,7 @@ def datasets(module_work, module_mount):
     return Datasets(module_work, module_mount)
 
 
-@pytest.mark.parametrize("volume, index", SCALES)
+@pytest.mark.parametrize("volume, index", in_turn(SCALES))
 def test_tensorstore_reads_the_voxels_of_the_source(datasets, volume, index):
     found = read_tensorstore(datasets.view[volume.name], index)
     expected = datasets.expected[volume.name][index].voxels
@@ -86,14 +87,14 @@ def expected_names(datasets, volume, folder):
     return expected
 
 
-@pytest.mark.parametrize("volume, index", SCALES)
+@pytest.mark.parametrize("volume, index", in_turn(SCALES))
 def test_exactly_the_stored_chunks_are_listed(datasets, volume, index):
     folder = volume.scales[index].folder
     assert_same_names(names(datasets.view[volume.name] / folder),
                       expected_names(datasets, volume, folder), f"{volume} {folder}")
 
 
-@pytest.mark.parametrize("volume, index", SCALES)
+@pytest.mark.parametrize("volume, index", in_turn(SCALES))
 def test_each_file_holds_the_value_that_the_peer_stored(datasets, volume, index):
     known = datasets.expected[volume.name][index]
     directory = datasets.view[volume.name] / volume.scales[index].folder
@@ -130,7 +131,7 @@ def test_the_shard_files_are_neither_listed_nor_resolved(datasets, volume):
             assert_missing(view / name)
 
 
-@pytest.mark.parametrize("volume, index", SCALES)
+@pytest.mark.parametrize("volume, index", in_turn(SCALES))
 def test_names_that_are_no_chunk_do_not_resolve(datasets, volume, index):
     scale = volume.scales[index]
     view = datasets.view[volume.name] / scale.folder

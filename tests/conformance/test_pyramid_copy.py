@@ -17,6 +17,7 @@ import remote_stores
 from judging import put_file, tree
 from pyramid_sources import DTYPES, LARGE, RESOLUTION, make_pyramid
 from test_copy import copy, inodes, left_over, voxels_of  # noqa: F401 (fixture)
+from tiers import in_turn
 
 SOURCES = ["zarr3", "zarr2", "n5"]
 FORMATS = ["precomputed", *SOURCES]
@@ -66,8 +67,8 @@ def check_as_ome_zarr(root, voxels):
     assert np.array_equal(image["mask"][...], voxels["mask"][0])
 
 
-@pytest.mark.parametrize("to", FORMATS)
-@pytest.mark.parametrize("format", SOURCES)
+@pytest.mark.parametrize("to", in_turn(FORMATS))
+@pytest.mark.parametrize("format", in_turn(SOURCES))
 def test_labels_arrays_and_files_go_with_the_image(format, to, copy, work):
     voxels, files = make_pyramid(work / "source", format)
     said = copy(work / "source", work / "copy", "--format", to, "--verify").stderr

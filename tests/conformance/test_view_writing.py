@@ -23,6 +23,7 @@ from test_views import (FACTOR, PAIRS, SOURCES, VIEWS, BigEndianZarr, Bytes, Cha
                         Precomputed, RawBytesN5, Segmentation, ShardedChannels, ShardedZarr,
                         SingleN5, SplitChannels, SplitChannelsN5, Zarr, Zarr2,
                         paths_in, read, same, sources)
+from tiers import in_turn
 
 PATIENT = "publish_after=600"
 
@@ -189,7 +190,7 @@ def write(written, root, view, writers, rounds=2):
 LOSSY = [Jpeg]
 
 
-@pytest.mark.parametrize("kind,view", [pair for pair in PAIRS if pair[0] not in LOSSY],
+@pytest.mark.parametrize("kind,view", in_turn(pair for pair in PAIRS if pair[0] not in LOSSY),
                          ids=lambda one: getattr(one, "__name__", one))
 def test_what_programs_write_into_a_view_is_in_the_source(kind, view, sources, mount, work,
                                                           frozen_python):
@@ -428,8 +429,8 @@ def test_axes_are_found_by_their_names_and_written_back(names, mount, work):
     same(zarr.open_array(work / "source", mode="r")[...], wanted)
 
 
-@pytest.mark.parametrize("codec", ["gzip", "zstd", "blosc"])
-@pytest.mark.parametrize("view", ["zarr3", "zarr2", "n5"])
+@pytest.mark.parametrize("codec", in_turn(["gzip", "zstd", "blosc"]))
+@pytest.mark.parametrize("view", in_turn(["zarr3", "zarr2", "n5"]))
 def test_chunks_that_are_written_compressed_are_stored_as_the_source_has_them(codec, view, sources, mount,
                                                                              work):
     written = Written(sources(Precomputed), mount, work, f"view={view},view_codec={codec},{PATIENT}", seed=8)

@@ -13,6 +13,7 @@ import pytest
 from free_port import free_port
 from judging import SEED, put_file, tree
 from mounting import wait_until
+from tiers import in_turn
 
 VIEWS = ["native", "raw", "precomputed", "zarr3", "zarr2", "n5"]
 FACTOR = np.array([1, 2, 2])  # z y x
@@ -526,7 +527,7 @@ PAIRS = [(kind, view) for kind in SOURCES for view in VIEWS[1:]
              view != kind.format or kind in (Zarr, Zarr2, N5))]
 
 
-@pytest.mark.parametrize("kind,view", PAIRS, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize("kind,view", in_turn(PAIRS), ids=lambda one: getattr(one, "__name__", one))
 def test_every_reader_sees_the_voxels_of_the_source(kind, view, sources, mount, work,
                                                     frozen_python):
     source = sources(kind)

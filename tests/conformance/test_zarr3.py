@@ -11,6 +11,7 @@ from zarr.core.metadata.v3 import ArrayV3Metadata
 
 from judging import (SEED, assert_missing, assert_same_bytes, assert_same_names, lossless,
                      names_below, put_file)
+from tiers import in_turn
 from zarr_sources import (BIG, EMPTY, GZIP, LITTLE, Array, Level, build, chains, chosen_arrays,
                           crc32c, index_length, metadata_text, random_arrays, read, shard_files)
 
@@ -36,8 +37,8 @@ def swapped_by_zarrs(array):
     return array.dtype.startswith("complex") and BIG in array.codecs
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("array", ARRAYS, ids=str)
+@pytest.mark.parametrize("reader", in_turn(READERS))
+@pytest.mark.parametrize("array", in_turn(ARRAYS), ids=str)
 def test_the_view_holds_the_voxels_of_the_source(datasets, array, reader):
     if reader == "zarrs" and swapped_by_zarrs(array):
         reader = "zarr-python"

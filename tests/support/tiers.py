@@ -13,8 +13,13 @@ def is_full_run():
 
 def in_turn(values):
     """`values` as parameters that stand for each other: for every change a test takes every other one of them,
-    and the next test of its file the others. All tests together take all of them."""
-    return [pytest.param(value, marks=pytest.mark.in_turn(number)) for number, value in enumerate(values)]
+    and the next test of its file the others. All tests together take all of them. A tuple has a value for each name."""
+    def parameter(number, value):
+        if not hasattr(value, "marks"):  # no pytest.param
+            value = pytest.param(*(value if isinstance(value, tuple) else (value,)))
+        return pytest.param(*value.values, id=value.id, marks=[*value.marks, pytest.mark.in_turn(number)])
+
+    return [parameter(number, value) for number, value in enumerate(values)]
 
 
 def of_the_second_tier(items):
