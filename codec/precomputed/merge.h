@@ -9,8 +9,8 @@
 
 namespace unshard {
 
-// Whether a directory, relative to that of the `info`, has chunks: stored ones, or committed ones
-// that are not published yet.
+// Whether a directory, relative to that of the `info`, has chunks: stored, or committed and not yet
+// published.
 using HoldsChunks = std::function<Result<bool>(std::string_view directory)>;
 
 // The new text of the stored document: `original` with every change from its unsharded form

@@ -1,5 +1,5 @@
-// Arbitrary bytes as the documents of arrays in all formats: what is accepted has chunks, and, but
-// for precomputed volumes, is written, and reads back as the same array.
+// Arbitrary bytes as the documents of arrays in all formats: what is accepted has chunks, and is
+// written, except for precomputed volumes, and reads back as the same array.
 #include <optional>
 
 #include "codec/json/parser.h"

@@ -266,17 +266,12 @@ class SelfTest(unittest.TestCase):
         self.put("README.md", "first\nIt is set aside.\n")
         self.finds("words_of_the_field", "README.md:2: set aside: quarantined")
 
-    def test_a_riddle_is_found_unless_the_baseline_has_it_and_the_baseline_shrinks(self):
-        self.put("README.md", "A shard of\nwhose chunks none is there, all the\nsame.\n")
-        self.finds("plain_english", "README.md: 2 of these turns of phrase, 0 before")
-        self.put("tests/lint/plain_english.json", '{"README.md": 2}')
-        self.assertEqual(self.findings("plain_english"), [])
-        self.put("README.md", "all the same\n")
-        self.finds("plain_english", "tests/lint/plain_english.json: some files have fewer now")
-        tree = lint.Tree(self.root, self.build)
-        tree.update = True
-        self.assertEqual(lint.plain_english(tree), [])
-        self.assertEqual(self.findings("plain_english"), [])
+    def test_a_riddle_is_found_also_where_a_line_ends_within_it(self):
+        self.put("README.md", "A shard of\nwhose chunks none is stored.\n")
+        self.finds("plain_english", "README.md:1: of whose: say who does what, and to what")
+        self.put("README.md", "A shard without chunks.\n")
+        self.put("store/object/log.h", "#pragma once\n// All shards but\n// for these.\n")
+        self.finds("plain_english", "store/object/log.h:2: but for: say who does what, and to what")
 
     def test_a_page_that_is_long_or_hard_to_read_is_found(self):
         self.put("fs/docs/writing.md", "# Writing\n\n" + "Short words are read. " * 700 + "\n```sh\n" + "word " * 190 + "\n```\n")
