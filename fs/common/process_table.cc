@@ -78,7 +78,7 @@ std::optional<std::uint64_t> NamespaceOf(const files::path& process) {
   return inode;
 }
 
-// The id that a process has in its own name space: the last one of this line.
+// The id that a process has in its own namespace: the last one of this line.
 pid_t InnermostId(const files::path& process) {
   std::istringstream status(TextOf(process / "status"));
   for (std::string line; std::getline(status, line);) {

@@ -22,11 +22,11 @@ std::string LinkTarget(const std::filesystem::path& link);
 // Runs a program found in $PATH and waits for it; fails where it does.
 Status RunProgram(const std::vector<std::string>& words);
 
-// The inode number of a pid name space: processes in one of them see the same process ids.
+// The inode number of a pid namespace: processes in one of them see the same process ids.
 std::optional<std::uint64_t> OwnPidNamespace();
-// False in a pid name space below the machine's own, where some processes cannot be seen.
+// False in a pid namespace below the machine's own, where some processes cannot be seen.
 bool SeesAllProcesses();
-// The process that has this id in that pid name space, by its id in ours; nothing where it has
+// The process that has this id in that pid namespace, by its id in ours; nothing where it has
 // ended, or cannot be seen from here.
 std::optional<pid_t> FindProcess(pid_t id, std::uint64_t pid_namespace);
 

@@ -123,7 +123,7 @@ MountHealth HealthOf(const MountEntry& mount) {
       return {gone ? State::kDead : State::kAnswers, {}};
     }
     servers = ServersOf(mount.minor);
-    // From inside a pid name space the processes outside it cannot be seen.
+    // From inside a pid namespace the processes outside it cannot be seen.
     if (servers.empty() && SeesAllProcesses()) return {State::kDead, {}};
   }
   return {State::kSilent, std::move(servers)};

@@ -15,7 +15,7 @@ namespace unshard {
 
 struct MountStatus {
   std::string text;  // of the file, unchanged
-  pid_t pid = 0;     // in its own pid name space
+  pid_t pid = 0;     // in its own pid namespace
   std::optional<std::uint64_t> pid_namespace;
   std::string source;
   std::string mount_point;

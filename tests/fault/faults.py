@@ -18,7 +18,7 @@ from line_source import Torn
 from mounting import DEAD, assert_ends, clear_away, guardian_of, kill, mounted_at, wait_until  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Before a daemon: in a pid name space of its own the kernel does not tell it which process asks.
+# Before a daemon: in a pid namespace of its own the kernel does not tell it which process asks.
 # Killed there, it takes its guardian with it.
 OTHER_PIDS = ("unshare", "--pid", "--fork", "--kill-child")
 

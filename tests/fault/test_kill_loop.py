@@ -42,12 +42,12 @@ def io_uring():
 
 
 def requests_of(number):
-    """Half of the rounds, with and without a pid name space, read requests from the device."""
+    """Half of the rounds, with and without a pid namespace, read requests from the device."""
     return ",no_io_uring" if number % 4 in (1, 2) else ""
 
 
 def pids_of(number):
-    """Every other round the daemon has a pid name space of its own."""
+    """Every other round the daemon has a pid namespace of its own."""
     return OTHER_PIDS if number % 2 else ()
 
 
@@ -101,7 +101,7 @@ def test_a_mount_that_is_told_to_end_under_load_publishes_all_and_ends(work, mou
         mounted = mount_again(source, f"publish_after=0.05{requests_of(number)}",
                               prefix=pids_of(number))
         # Who writes in place joins others, and would mix with what these write in pieces; from
-        # another pid name space it may have to wait for them until it is EBUSY.
+        # another pid namespace it may have to wait for them until it is EBUSY.
         ways, pieces = (WHOLE, 2) if pids_of(number) else (WAYS, 1)
         with Writers() as writers:
             for writer in range(WRITERS):
@@ -127,7 +127,7 @@ def test_a_mount_that_is_told_to_end_under_load_publishes_all_and_ends(work, mou
 def test_nothing_hangs_where_a_daemon_is_killed_that_names_are_changed_through(
         work, mount_again, guarded):
     """Few directories. Without a guardian too: no write makes the kernel wait for a directory. One in
-    another pid name space is killed with its daemon."""
+    another pid namespace is killed with its daemon."""
     source = LineSource(str(work / "source"), "zarr/", shards=2, per_shard=8).create()
     journal, rng = work / "journal", random.Random(6)
     for number in range(HANG_ROUNDS):

@@ -111,7 +111,7 @@ def test_a_mount_with_few_chunks_shows_whole_values_and_refuses_nobody(
     judge(history, source.shown_values(mounted.path))
     assert not history.refused, history.refused
     assert history.acknowledged > WRITERS and len(history.reads) > WRITERS, "all of them had turns, however slow"
-    where = "a mount in another pid name space" if prefix else "a mount"
+    where = "a mount in another pid namespace" if prefix else "a mount"
     summary(f"{where}, few chunks, {whose}", history, seconds)
 
 

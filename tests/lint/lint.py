@@ -486,6 +486,7 @@ FIELD_WORDS = {
     r"told|tells? of": "notify, report, invalidate",
     r"give[sn]? up|lets? go( of)?": "release, discard",
     r"set aside": "quarantined",
+    r"name spaces?": "namespace",
     r"anticipat\w+": "prefetch",
     r"streaks?": "sequential",
     r"stood": "was",

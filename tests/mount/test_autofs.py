@@ -34,7 +34,7 @@ trap - EXIT
 @pytest.fixture
 def needs_autofs():
     if os.getuid() != 0:
-        pytest.skip("needs root: mounts in a name space of its own")
+        pytest.skip("needs root: mounts in a namespace of its own")
     if not re.search(r"\tautofs$", pathlib.Path("/proc/filesystems").read_text(), re.MULTILINE):
         pytest.skip("this kernel has no autofs (/proc/filesystems)")
 

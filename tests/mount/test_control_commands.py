@@ -246,7 +246,7 @@ def test_umount_publishes_and_leaves_no_spool(dirty, work, run_unshard):
 def test_umount_waits_for_a_process_in_another_pid_name_space(source, mount, run_unshard):
     """There it has the number 1, which is somebody else here."""
     if os.getuid() != 0:
-        pytest.skip("needs root: a pid name space of its own")
+        pytest.skip("needs root: a pid namespace of its own")
     mounted = mount(source.path, prefix=["unshare", "--pid", "--fork", "--kill-child"])
     assert mounted.status()["pid"] == 1
     inside = pathlib.Path(f"/proc/{mounted.process.pid}/task/{mounted.process.pid}/children")

@@ -480,7 +480,7 @@ def test_a_user_without_instances_of_inotify_has_mounts_that_go_by_ttl(work, uns
     done = subprocess.run(["unshare", "-Urm", "bash", "-ec", script, "bash", unshard_binary], cwd=work,
                           capture_output=True, text=True, timeout=60)
     if "unshare" in done.stderr:
-        pytest.skip("needs name spaces of users")
+        pytest.skip("needs user namespaces")
     assert done.returncode == 0, done.stderr + (work / "said").read_text()
     assert [(work / name).read_bytes() for name in ("before", "after")] == \
         [source.expected(0, 1), source.expected(0, 2)]

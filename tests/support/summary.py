@@ -20,7 +20,7 @@ REASONS = [
     (r"root gives up its right to read everything", not ROOT),
     (r"FUSE over io_uring needs Linux 6\.14", True),
     (r"this kernel has no autofs", True),
-    (r"needs name spaces of users", True),
+    (r"needs user namespaces", True),
     (r"other users cannot come to", True),
     (r"the queue is too long to overflow", True),
     # A build without some libraries; tests/run builds with all, and fails where one is missing.

@@ -36,7 +36,7 @@ TEST(RemovedDirectoriesTest, WhoHasRemovedOneDoesNotFindItUntilItIsMade) {
   removed.Add("c/3", 7);
   removed.Add("c/4", 0);
   EXPECT_EQ(removed.MissingFor("c/3"), 7);
-  EXPECT_EQ(removed.MissingFor("c/4"), 0) << "threads of other pid name spaces all have 0";
+  EXPECT_EQ(removed.MissingFor("c/4"), 0) << "threads of other pid namespaces all have 0";
   EXPECT_TRUE(removed.Made("c/3"));
   EXPECT_FALSE(removed.Made("c/3"));
   EXPECT_FALSE(removed.Made("c/4"));
