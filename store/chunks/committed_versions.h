@@ -74,6 +74,8 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   ChunkRef chunk;
   std::uint64_t number = 0;  // of all versions of this mount; never used again
   bool removed = false;
+  // An earlier mount has committed it: what another process has put in its place since is later.
+  bool adopted = false;
   // The chunk was absent until this version, and the page cache has no other bytes of its
   // arithmetic node.
   std::atomic<bool> first = false;

@@ -119,7 +119,7 @@ Result<FilePublishing::Put> FilePublishing::PutOnce(const std::string& key, cons
     UNSHARD_RETURN_IF_ERROR(replacement->MakeDurable());
     return Put{true, InfoOf(replacement->base())};
   }
-  if (found == Found::kChanged && strict_) return Quarantine(key, file);
+  if (found == Found::kChanged && (strict_ || file->adopted)) return Quarantine(key, file);
   UNSHARD_ASSIGN_OR_RETURN(Committed committed, Commit(key, file, *replacement));
   switch (committed.outcome) {
     case Committed::Outcome::kConditionFailed:
@@ -204,7 +204,7 @@ tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const W
 
 void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk) {
   const std::string key = KeyOf(chunk);
-  const auto file = std::make_shared<const WaitingFile>(WaitingFile{spool, chunk});
+  const auto file = std::make_shared<const WaitingFile>(WaitingFile{spool, chunk, true});
   const auto was_put = WasPut(key, *file);
   const auto opened = files_->store().Open(key, RangeRequest::At(0, 0), CallerDeadline());
   // A store that does not answer is asked again when the file is put.

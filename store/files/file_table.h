@@ -28,6 +28,7 @@ namespace unshard {
 struct WaitingFile {
   std::shared_ptr<Spool> spool;
   SpooledChunk chunk;
+  bool adopted = false;  // an earlier mount has committed it: what another host puts since is later
   [[nodiscard]] bool removed() const { return chunk.removed; }
 };
 using WaitingPtr = std::shared_ptr<const WaitingFile>;

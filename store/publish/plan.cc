@@ -159,7 +159,10 @@ Status Planner::Change(const ShardChange& change, const StoredChunk* replaced) {
   UNSHARD_ASSIGN_OR_RETURN(const bool expected, IsExpected(change, replaced));
   if (!expected) {
     plan_.conflicting.emplace_back(change.page, change.slot);
-    if (request_.strict) return replaced != nullptr ? Keep(*replaced) : Status();
+    if (request_.strict || change.yields) {
+      plan_.refused.emplace_back(change.page, change.slot);
+      return replaced != nullptr ? Keep(*replaced) : Status();
+    }
   }
   if (change.removed && replaced == nullptr) return {};
   if (plan_.changed_pages.empty() || plan_.changed_pages.back() != change.page) {

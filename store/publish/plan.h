@@ -26,6 +26,7 @@ struct ShardPlan {
   std::uint64_t kept_bytes = 0;              // of chunks that stay, leading ones included
   std::uint64_t new_bytes = 0;               // of changes, before they are encoded
   std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // page and slot
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> refused;      // of these: that stay
 };
 
 // `base` is decoded, `index` is its index, `generation` that of the object; nothing where there is

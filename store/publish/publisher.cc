@@ -120,6 +120,7 @@ Result<std::optional<PublishResult>> Attempt::Run() {
 Status Attempt::Prepare() {
   UNSHARD_ASSIGN_OR_RETURN(const ShardPlan plan, Plan());
   result_.conflicting = plan.conflicting;
+  result_.refused = plan.refused;
   result_.conflicts = plan.conflicting.size();
   result_.chunks = plan.chunks.size();
   remove_ = removes_ && plan.chunks.empty() && !base_.missing();

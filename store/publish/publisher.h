@@ -53,6 +53,7 @@ struct ShardChange {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
   bool removed = false;
+  bool yields = false;  // in conflict the chunk stays as it is in the base, as in strict mode
   // The plain bytes, whole; read as a stream when they are put. Null for a tombstone. May be
   // called more than once.
   std::function<Result<std::shared_ptr<File>>()> open;
@@ -101,6 +102,7 @@ struct PublishResult {
   bool unchanged = false;
   std::uint64_t conflicts = 0;  // chunks whose base was not what their writer had seen
   std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // their page and slot
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> refused;  // of these: that stay as they were
 };
 
 struct PublisherOptions {

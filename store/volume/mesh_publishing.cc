@@ -32,6 +32,12 @@ void Append(std::vector<WrittenVersionPtr>& to, const MeshFiles& files) {
   }
 }
 
+// Whether an earlier mount has committed both halves, or the only one.
+bool AreAdopted(const MeshFiles& files) {
+  return (!files.manifest || files.manifest->adopted) &&
+         (!files.fragments || files.fragments->adopted);
+}
+
 // The change puts the manifest that the shard has already: only the fragments are new.
 void KeepManifest(ShardChange& change, const ContentPtr& manifest, const Bytes& bytes,
                   std::uint64_t max_bytes) {
@@ -77,6 +83,7 @@ Result<std::optional<ShardChange>> ChangeOfMesh(
   const bool fit = announced && (none || (fragments && *announced == fragments->size()));
   if (!fit) return std::nullopt;
   ShardChange change = ChangeOf(written, half);
+  change.yields = AreAdopted(files);
   if (!files.manifest) KeepManifest(change, manifest, bytes, max_bytes);
   if (files.fragments) PutFragments(change, written, files.fragments);
   if (none) {
@@ -101,6 +108,7 @@ Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const CommittedVersions
       const bool anew = files.fragments && !files.fragments->removed &&
                         files.fragments->number > files.manifest->number;
       if (anew) result.waiting.push_back(std::exchange(files.fragments, nullptr));
+      result.changes.back().yields = AreAdopted(files);
       Append(result.published, files);
       continue;
     }

@@ -17,6 +17,7 @@ ShardChange ChangeOf(const std::shared_ptr<const CommittedVersions>& written,
   change.page = version->chunk.slot.page;
   change.slot = version->chunk.slot.slot;
   change.removed = version->removed;
+  change.yields = version->adopted;
   change.size = version->size;
   if (!version->removed) {
     change.open = [written, version] { return OpenSpooled(*written, *version); };

@@ -210,8 +210,7 @@ Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes,
 
 Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions published) {
   tree_->ForgetListings();
-  Versions refused;
-  if (parts_.strict) refused = TakeAt(result.conflicting, published);
+  const Versions refused = TakeAt(result.refused, published);
   const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
   parts_.attempts->Forget(attempt_key_);
@@ -222,12 +221,14 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
     parts_.written->ForgetPublished(shard_);
     Renew(parts_, *tree_, shard_.shard);
   }
-  if (!refused.empty()) return Refuse(refused);
-  counters_.conflicts += result.conflicts;
-  for (const auto& [page, slot] : result.conflicting) {
+  for (const auto& place : result.conflicting) {
+    if (std::binary_search(result.refused.begin(), result.refused.end(), place)) continue;
+    ++counters_.conflicts;
+    const auto& [page, slot] = place;
     LogWarning(key_ + ": " + tree_->Path({{shard_.shard, page, slot}, ChunkPart::kPlain}) +
                " had been changed by another process; the version written here has replaced it");
   }
+  if (!refused.empty()) return Refuse(refused);
   if (waiting_ != 0) return HalvesMissing();
   return Done{ended.chunks + earlier_.chunks, ended.bytes + earlier_.bytes};
 }
@@ -274,7 +275,8 @@ std::string NamesOf(const std::string& first, std::size_t count) {
          (count == 2 ? " other file" : " other files");
 }
 
-// Strict mode: other processes have changed these chunks first.
+// Other processes have changed these chunks, and what they wrote stays: in strict mode, and where
+// an earlier mount has committed these versions.
 tl::unexpected<Error> ShardPublish::Refuse(const Versions& versions) {
   for (const auto& spooled : parts_.versions->Withdraw(shard_, versions)) {
     parts_.versions->Quarantine(spooled, std::string(kChangedByOthers));

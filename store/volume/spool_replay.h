@@ -6,7 +6,7 @@
 // expects either. A chunk of an attempt of the earlier mount that succeeded is discarded as
 // well, whatever other hosts have put in its place since. Every other one is quarantined and
 // reported: another process has changed the chunk, or the metadata say by now that chunks are
-// stored otherwise.
+// stored otherwise. So is a chunk that another process changes while it waits.
 #pragma once
 
 #include <functional>

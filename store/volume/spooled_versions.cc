@@ -72,6 +72,7 @@ void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place,
                             WrittenVersion::Put put) {
   auto version = std::make_shared<WrittenVersion>();
   version->put = put;
+  version->adopted = true;
   version->tree = place.tree;
   version->chunk = place.chunk;
   version->first = stored && stored->fingerprint.absent;

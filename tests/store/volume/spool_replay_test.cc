@@ -109,6 +109,28 @@ TEST_F(SpoolReplayTest, WhatAnotherProcessHasChangedIsQuarantined) {
   EXPECT_EQ(Current("a/0") + Current("a/1"), "oy");
 }
 
+TEST_F(SpoolReplayTest, WhatAnotherProcessChangesWhileItWaitsIsQuarantined) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  ReplayAnew();
+  PutShard({{0, "o"}, {1, "b"}});
+  EXPECT_FALSE(Publish("a/0"));
+  EXPECT_EQ(Quarantined(), "a/0");
+  EXPECT_EQ(Stored("a/0") + Stored("a/1"), "oy");
+  EXPECT_EQ(Current("a/0") + Current("a/1"), "oy");
+}
+
+// The last one to publish wins again.
+TEST_F(SpoolReplayTest, WhatIsCommittedOverItIsOfThisMount) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ReplayAnew();
+  ASSERT_TRUE(Commit("a/0", "z"));
+  PutShard({{0, "o"}, {1, "b"}});
+  EXPECT_TRUE(Publish("a/0"));
+  EXPECT_EQ(Quarantined(), "");
+  EXPECT_EQ(Stored("a/0"), "z");
+}
+
 TEST_F(SpoolReplayTest, TheVersionBeforeMayHaveBeenPublishedMeanwhile) {
   ASSERT_TRUE(Commit("a/0", "x"));
   const auto publishing = parts_->written->BeginPublish(ShardOf("a/0"));
