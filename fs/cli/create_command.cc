@@ -194,7 +194,12 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
     return {};
   };
   const std::vector<DatasetMember> datasets = source.datasets();
+  const auto is_left = [&](const DatasetMember& dataset) {
+    return std::ranges::any_of(
+        source.datasets(), [&](const DatasetMember& left) { return left.path == dataset.path; });
+  };
   for (const DatasetMember& dataset : datasets) {
+    if (!is_left(dataset)) continue;
     const SourceDataset& described = dataset.source.dataset;
     auto documents =
         DocumentsFor(ForAxesOf(described, command, format, datasets), described, dataset.path);
@@ -203,7 +208,10 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
       continue;
     }
     Error error = std::move(documents).error();
-    if (error.code == ErrorCode::kNotSupported && source.datasets().size() > 1) {
+    const bool has_others = std::ranges::any_of(source.datasets(), [&](const DatasetMember& one) {
+      return !IsAtOrBelow(one.path, dataset.path);
+    });
+    if (error.code == ErrorCode::kNotSupported && has_others) {
       error = std::move(error).Annotate(source.store()->Describe(dataset.path));
       source.LeaveOut(dataset.path, std::move(error));
       continue;

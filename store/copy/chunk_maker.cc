@@ -42,7 +42,7 @@ Result<ChunkPlan> ChunkMaker::Plan(std::span<const ShardSlot> slots) const {
   for (const ShardSlot& slot : slots) {
     auto cell = CellOf(slot);
     if (!cell) continue;
-    ChunkPlan::Made made{slot, *std::move(cell), {}};
+    ChunkPlan::Made made{slot, *std::move(cell), {}, false};
     for (GridCell& from : copy_->SourceCells(made.cell)) {
       const auto [at, is_new] = numbers.emplace(LinearIndex(from_shape, from), cells.size());
       if (is_new) cells.push_back(std::move(from));
@@ -62,6 +62,7 @@ Result<ChunkPlan> ChunkMaker::Plan(std::span<const ShardSlot> slots) const {
     for (const std::size_t number : made.sources) {
       if (kept[number]) sources.push_back(*kept[number]);
     }
+    made.partial = sources.size() < made.sources.size();
     made.sources = std::move(sources);
   }
   if (!copy_->writes_absent()) {

@@ -22,6 +22,7 @@ struct ChunkPlan {
     ShardSlot slot;
     GridCell cell;                     // of the new array
     std::vector<std::size_t> sources;  // in `chunks`; none: it has the source's fill value
+    bool partial = false;              // the source lacks a chunk that it is made from
   };
   std::vector<ChunkSource::Chunk> chunks;  // of the source, each once
   std::vector<Made> made;                  // in the order in which they were asked for

@@ -17,7 +17,8 @@ Status OpenedDataset::OpenStore(const VolumeOptions& options) {
 }
 
 void OpenedDataset::LeaveOut(const std::string& path, Error reason) {
-  std::erase_if(members_.datasets, [&](const DatasetMember& one) { return one.path == path; });
+  std::erase_if(members_.datasets,
+                [&](const DatasetMember& one) { return IsAtOrBelow(one.path, path); });
   members_.skipped.push_back({path, std::move(reason)});
 }
 

@@ -25,6 +25,13 @@ Status PlainCopy::Run(const CopyTask& task) {
   return {};
 }
 
+// What the source has, where it is to be replaced; and what the source lacks, where that is to be
+// removed: no time tells when the source lost it.
+bool PlainCopy::IsMadeAnew(const ChunkPlan::Made& made) const {
+  const CopyMode& mode = parts_.mode;
+  return (mode.replaces && !made.sources.empty()) || (mode.removes && made.partial);
+}
+
 // Leaves in the plan what is not there yet. Both lists of slots have one order.
 Status PlainCopy::KeepPresent(const CopyTask& task, ChunkPlan& plan) {
   std::vector<std::size_t> number(task.slots.size(), plan.made.size());
@@ -37,7 +44,7 @@ Status PlainCopy::KeepPresent(const CopyTask& task, ChunkPlan& plan) {
         const std::string key = KeyOf(task.slots[i]);
         const std::size_t made = number[i];
         const bool wanted = made < plan.made.size();
-        if (wanted && parts_.mode.replaces) return {};
+        if (wanted && IsMadeAnew(plan.made[made])) return {};
         ChunkFiles::Wanted like;
         if (wanted) like = {parts_.maker->SizeOf(plan, made), ChunkMaker::ModifiedOf(plan, made)};
         UNSHARD_ASSIGN_OR_RETURN(const bool there, parts_.files->Has(key, like));

@@ -35,6 +35,7 @@ class PlainCopy {
 
  private:
   [[nodiscard]] std::string KeyOf(const ShardSlot& slot) const;
+  [[nodiscard]] bool IsMadeAnew(const ChunkPlan::Made& made) const;
   Status KeepPresent(const CopyTask& task, ChunkPlan& plan);
   Status Put(const ChunkPlan& plan, std::size_t first, std::size_t count);
 

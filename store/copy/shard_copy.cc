@@ -93,6 +93,7 @@ class MakersTurn {
 // `chunks`: only those that are planned as well.
 struct ShardCopy::Present : PresentShard {
   std::vector<StoredChunk> extra;  // that the source lacks
+  std::size_t kept = 0;            // these it lacks too, and they would get its fill value
 };
 
 ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
@@ -101,18 +102,26 @@ ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
       publisher_(parts_.replacer, PublishingWithin(limits)) {}
 
 Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task, const std::string& key,
-                                                  const ChunkPlan& plan) const {
+                                                  ChunkPlan& plan) const {
   UNSHARD_ASSIGN_OR_RETURN(PresentShard read, ReadPresentShard(*parts_.store, parts_.maker->to(),
                                                                task.shard, key, limits_));
   const std::vector<StoredChunk> stored = std::exchange(read.chunks, {});
-  Present present{std::move(read), {}};
+  Present present{std::move(read), {}, 0};
+  std::vector<bool> stays(plan.made.size(), false);
   std::size_t next = 0;
   for (const StoredChunk& chunk : stored) {
     while (next < plan.made.size() && PlaceOf(plan.made[next].slot) < PlaceOf(chunk)) ++next;
     const bool is_planned =
         next < plan.made.size() && PlaceOf(plan.made[next].slot) == PlaceOf(chunk);
+    if (is_planned && !parts_.mode.removes && plan.made[next].sources.empty()) {
+      stays[next] = true;
+      ++present.kept;
+      continue;
+    }
     (is_planned ? present.chunks : present.extra).push_back(chunk);
   }
+  std::size_t at = 0;
+  std::erase_if(plan.made, [&](const ChunkPlan::Made&) { return stays[at++]; });
   return present;
 }
 
@@ -121,6 +130,9 @@ Result<bool> ShardCopy::Holds(const Present& present, const ChunkPlan& plan) con
   if (present.missing || present.chunks.size() != plan.made.size()) return false;
   if (parts_.mode.replaces && !plan.made.empty()) return false;
   if (parts_.mode.removes && !present.extra.empty()) return false;
+  // No time tells when the source lost a chunk.
+  const auto is_partial = [](const ChunkPlan::Made& made) { return made.partial; };
+  if (parts_.mode.removes && std::ranges::any_of(plan.made, is_partial)) return false;
   for (std::size_t i = 0; i < plan.made.size(); ++i) {
     const StoredChunk& chunk = present.chunks[i];
     if (PlaceOf(chunk) != PlaceOf(plan.made[i].slot) || chunk.range == kDamagedRange) return false;
@@ -140,7 +152,7 @@ Result<bool> ShardCopy::Holds(const Present& present, const ChunkPlan& plan) con
 Status ShardCopy::Run(const CopyTask& task) {
   const ShardedTree& tree = *parts_.maker->to().tree;
   const std::string key = JoinPath(tree.directory(), tree.shards().keys().Key(task.shard));
-  UNSHARD_ASSIGN_OR_RETURN(const ChunkPlan plan, parts_.maker->Plan(task.slots));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkPlan plan, parts_.maker->Plan(task.slots));
   UNSHARD_ASSIGN_OR_RETURN(const Present present, ReadPresent(task, key, plan));
   CountExtra(present);
   if (present.missing && plan.made.empty()) return {};
@@ -156,6 +168,7 @@ Status ShardCopy::Run(const CopyTask& task) {
 void ShardCopy::CountExtra(const Present& present) const {
   CopyCounters& counters = *parts_.counters;
   (parts_.mode.removes ? counters.removed_chunks : counters.extra_chunks) += present.extra.size();
+  counters.kept_chunks += present.kept;
 }
 
 // A copy that was killed right after it had replaced the shard has left its lock file.

@@ -4,7 +4,8 @@
 //      has these chunks, of these sizes as far as they are known, and was written no earlier than
 //      what they are made from, compare the first and the last chunk, byte by byte: a shard that
 //      passes is kept, unless the mode replaces it. Chunks that the source lacks are
-//      counted, and looked at no further, unless they are to be removed.
+//      counted, and looked at no further, unless they are to be removed; so are chunks that would
+//      get the source's fill value, where the formats have different ones.
 //   2. Where stored bytes are copied, their sizes are known: publish the shard, reading and
 //      checking its chunks as they are written. Else make all chunks first, since only then it is
 //      known which have nothing but the fill value, and publish the shard unless it is that
@@ -49,8 +50,8 @@ class ShardCopy {
 
  private:
   struct Present;  // the shard that is there
-  Result<Present> ReadPresent(const CopyTask& task, const std::string& key,
-                              const ChunkPlan& plan) const;
+  // Takes out of the plan what stays as it is although the source lacks it.
+  Result<Present> ReadPresent(const CopyTask& task, const std::string& key, ChunkPlan& plan) const;
   Result<bool> Holds(const Present& present, const ChunkPlan& plan) const;
   Status CopyStored(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
                     const Present& present);

@@ -8,8 +8,10 @@ import subprocess
 
 import numpy as np
 import pytest
+import zarr
 
 from judging import tree
+from test_copy import voxels_of
 
 
 @pytest.fixture
@@ -95,6 +97,30 @@ def test_only_chunks_that_the_source_lacks_are_left(shard, delete, copy, work):
     assert said.startswith("30 chunks of the destination that the source lacks: "
                            + ("removed" if delete else "kept"))
     assert (read(work / "to") == wanted).all()
+
+
+TARGETS = [("n5", []), ("precomputed", []), ("precomputed", ["--shard", "8,4,4"]), ("zarr3", []),
+           ("zarr3", ["--shard", "4,4,8"]), ("zarr3", ["--chunk", "4,4,4"]),
+           ("zarr3", ["--chunk", "4,4,4", "--shard", "4,4,8"])]
+
+
+@pytest.mark.parametrize("fill", [0, 5])
+@pytest.mark.parametrize("format, options", TARGETS, ids=lambda one: one if isinstance(one, str) else " ".join(one))
+def test_a_chunk_that_the_source_lost_stays_until_delete_is_asked(fill, format, options, copy, work):
+    """Whatever absent chunks are read as in the two, and whichever chunks a new one is made from."""
+    source = zarr.create_array(work / "from", shape=(4, 4, 8), chunks=(4, 4, 2), dtype="u2", zarr_format=2,
+                               fill_value=fill, compressors=None)
+    source[...] = 9
+    copy(work / "from", work / "to", "--format", format, *options)
+    (work / "from" / "0.0.0").unlink()
+    for more in [], ["--replace"]:
+        if "--chunk" in options:  # the other half of this chunk may be copied again, and with it this one
+            break
+        copy(work / "from", work / "to", *more)
+        assert (voxels_of(work / "to", format) == 9).all()
+    copy(work / "from", work / "to", "--delete")
+    assert (voxels_of(work / "to", format) == source[...]).all()
+    copy(work / "from", work / "to", "--verify")
 
 
 def test_a_chunk_that_became_the_fill_value_is_copied(copy, work):
