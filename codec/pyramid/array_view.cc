@@ -106,7 +106,10 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   presented.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
   // A chunk of a volume has all channels, in however many chunks they are stored.
   if (to == ArrayDialect::kPrecomputed) {
-    presented.chunk_shape[0] = std::max<std::uint64_t>(presented.shape[0], 1);
+    if (presented.shape[0] == 0) {
+      return Fail(ErrorCode::kNotSupported, "a precomputed volume needs at least one channel");
+    }
+    presented.chunk_shape[0] = presented.shape[0];
   }
   UNSHARD_ASSIGN_OR_RETURN(presented.origin, OriginIn(to, geometry, level, array.axes));
   presented.axis_names = NamesIn(to, dataset, geometry, array);

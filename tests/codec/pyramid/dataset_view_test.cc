@@ -146,6 +146,15 @@ TEST(DatasetView, AUnitThatIsNoLengthIsRefused) {
   EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
 }
 
+TEST(DatasetView, AVolumeNeedsAChannel) {
+  const SourceDataset array =
+      Array(ArrayDialect::kZarr3, Zarr3("uint8", "[0,8,8,8]", "[1,4,4,4]", List({kLittle})));
+  const auto refused = PresentDataset(array, ArrayDialect::kPrecomputed, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(refused.error().message.find("at least one channel"), std::string::npos);
+}
+
 TEST(DatasetView, ATypeThatTheFormatLacksIsRefusedAndBoolIsUint8) {
   const auto of = [](const char* type) {
     const bool wide = std::string(type) != "bool";
