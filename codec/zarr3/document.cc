@@ -26,6 +26,11 @@ namespace {
 
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr const char* kUnits = "dimension_units";
+// Of the core specification.
+constexpr std::array<std::string_view, 11> kMembers = {
+    "zarr_format",         "node_type",  "shape",  "data_type",  "chunk_grid",
+    "chunk_key_encoding",  "fill_value", "codecs", "attributes", "dimension_names",
+    "storage_transformers"};
 
 JsonValue ChainJson(const ChainSpec& chain) {
   std::vector<JsonValue> items;
@@ -233,12 +238,25 @@ class ArrayReader {
                           "expected \"regular\"");
     }
     UNSHARD_RETURN_IF_ERROR(node_.presentable);
+    UNSHARD_RETURN_IF_ERROR(RefuseUnknownMembers());
     UNSHARD_RETURN_IF_ERROR(fill_);
     array_.fill_value = *fill_;
     UNSHARD_RETURN_IF_ERROR(keys);
     UNSHARD_ASSIGN_OR_RETURN(array_.codec,
                              CodecChain::Bind(chain, path, {array_.data_type, array_.rank()}));
     return axes;
+  }
+
+  // Members that a later specification, or an extension, requires readers to know.
+  [[nodiscard]] Status RefuseUnknownMembers() const {
+    for (const auto& [name, value] : source_.value().members()) {
+      const JsonValue* const must = value.is_object() ? value.Find("must_understand") : nullptr;
+      if (must == nullptr || !must->is_boolean() || !must->boolean()) continue;
+      if (IsOneOf(kMembers, name)) continue;
+      return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), name),
+                  ": is not known here, and must be understood");
+    }
+    return {};
   }
 
   Status TakeAxes() {

@@ -82,6 +82,10 @@ TEST(ZarrMetadataTest, WhatOnlyVoxelsNeedFailsNothingElse) {
   EXPECT_EQ(unknown.array.voxels.error().code, ErrorCode::kNotSupported);
   EXPECT_EQ(unknown.array.data_type, (DataType{DataType::Kind::kSigned, 2}));
   EXPECT_EQ(unknown.array.codec, nullptr);
+  const ZarrNode extended =
+      Parse(Array("[" + kBytes + "]", R"(, "scramble": {"must_understand": true})"));
+  EXPECT_EQ(extended.array.voxels.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(extended.array.voxels.error().message.find("scramble"), std::string::npos);
   const std::string unequal = Array("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
   const auto node = ParseZarrNode(*ParseJson(unequal));
   ASSERT_TRUE(node) << node.error().message;
