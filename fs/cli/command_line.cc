@@ -339,6 +339,17 @@ Command AddSchema(CLI::App& app) {
   return {schema, [arguments] { return RunSchema(arguments->source, arguments->array); }};
 }
 
+// The items between the commas of an option's value; an item may not be empty.
+std::vector<std::string> ItemsOf(const std::string& option, const std::string& value) {
+  // It drops one empty item at the end.
+  std::vector<std::string> items = CLI::detail::split(value + ',', ',');
+  if (std::find(items.begin(), items.end(), "") != items.end()) {
+    throw CLI::ValidationError(
+        option, "expected values with one comma between them, found \"" + value + "\"");
+  }
+  return items;
+}
+
 // What describes a dataset that is to be created.
 void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   CLI::Option* format = app.add_option("--format", command.format, "The format of the new dataset")
@@ -351,7 +362,8 @@ void AddCreateOptions(CLI::App& app, CreateCommand& command) {
                  "contradict")
       ->type_name("FILE|JSON");
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* text) {
-    app.add_option(name, values, text)->type_name("LIST")->delimiter(',')->allow_extra_args(false);
+    const auto take = [&values, name](const std::string& given) { values = ItemsOf(name, given); };
+    app.add_option_function<std::string>(name, take, text)->type_name("LIST");
   };
   list("--shape", command.shape, "Extents; for a volume x,y,z or x,y,z,channels");
   list("--offset", command.offset, "The first voxel of a volume, as in --offset=-8,0,0");

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/array/array_metadata.h"
 #include "codec/core/text.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
@@ -59,7 +60,8 @@ JsonValue Member(const char* name, JsonValue value) {
   return object;
 }
 
-// Numbers alone are nanometres; other texts have a unit of their own ("0.5 s").
+// Numbers alone are nanometres; other texts have a unit of their own ("0.5 s"). A volume has its
+// lengths in nanometres.
 Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, ArrayDialect format) {
   std::vector<JsonValue> units;
   for (const std::string& text : texts) {
@@ -70,7 +72,12 @@ Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, ArrayDialect fo
     if (value && !(*value > 0)) {
       return WrongOption("--resolution", "expected numbers above 0, found \"" + text + "\"");
     }
-    units.push_back(text.empty() ? JsonValue() : JsonValue::String(alone ? text + " nm" : text));
+    std::string unit = alone ? text + " nm" : text;
+    const auto nanometres = Nanometres(ParseDimensionUnit(unit));
+    if (format == ArrayDialect::kPrecomputed && nanometres) {
+      unit = DimensionUnitText({*nanometres, "nm"});
+    }
+    units.push_back(JsonValue::String(std::move(unit)));
   }
   if (format == ArrayDialect::kPrecomputed && units.size() + 1 == kVolumeRank) {
     units.emplace_back();

@@ -106,7 +106,9 @@ Status ApplyText(const MountOption& option, std::string_view value, MountOptions
 template <auto member>
 Status ApplyId(const MountOption& option, std::string_view value, MountOptions& options) {
   const auto id = ParseNumber<std::uint32_t>(value);
-  if (!id) return BadValue(option, value, "a decimal number");
+  // The largest number stands for no user in chown(2).
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  if (!id || *id == kNone) return BadValue(option, value, "a decimal number below 4294967295");
   options.*member = *id;
   return {};
 }

@@ -183,7 +183,8 @@ TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
                              "memory=99999999999999999999", "memory=99999999999999G"}) {
     ExpectRefusal(memory, std::string(memory) + ": expected a number of bytes");
   }
-  for (const char* id : {"uid=", "uid=root", "gid=-1", "gid=4294967296", "uid=1 0"}) {
+  for (const char* id :
+       {"uid=", "uid=root", "gid=-1", "gid=4294967295", "gid=4294967296", "uid=1 0"}) {
     ExpectRefusal(id, std::string(id) + ": expected a decimal number");
   }
   for (const char* mask : {"umask=8", "umask=1000", "umask=", "umask=-1", "fmask=9", "dmask=x"}) {
