@@ -124,6 +124,89 @@ Status ExpectNothingOfSource(const CreateCommand& command, const Schema& schema)
                      "to describe all of the destination");
 }
 
+// The documents of a copy of a group.
+class GroupDocuments {
+ public:
+  GroupDocuments(const CreateCommand& command, ArrayDialect format)
+      : command_(command), format_(format) {}
+
+  // Leaves a dataset that the format cannot say out of `source`, with all below it, unless nothing
+  // else is there.
+  Status AddDatasets(OpenedDataset& source) {
+    const std::vector<DatasetMember> datasets = source.datasets();
+    for (const DatasetMember& dataset : datasets) {
+      const auto is_above = [&](const SkippedMember& skipped) {
+        return IsAtOrBelow(dataset.path, skipped.path);
+      };
+      if (std::ranges::any_of(source.members().skipped, is_above)) continue;
+      const SourceDataset& described = dataset.source.dataset;
+      auto documents =
+          DocumentsFor(ForAxesOf(described, command_, format_, datasets), described, dataset.path);
+      if (documents) {
+        Add(dataset.path, *std::move(documents));
+      } else {
+        UNSHARD_RETURN_IF_ERROR(LeaveOut(source, dataset.path, std::move(documents).error()));
+      }
+    }
+    return {};
+  }
+
+  // Those of the source, and those above its datasets: Zarr wants a document in each group.
+  Status AddGroups(const OpenedDataset& source) {
+    for (const DatasetMember& group : source.members().groups) {
+      UNSHARD_RETURN_IF_ERROR(AddGroup(group.path, group.source.dataset));
+    }
+    SourceDataset plain;
+    plain.dialect = format_;
+    for (const DatasetMember& dataset : source.datasets()) {
+      for (std::string above = dataset.path; !above.empty();) {
+        above = ParentPath(above);
+        if (!directories_.contains(above)) UNSHARD_RETURN_IF_ERROR(AddGroup(above, plain));
+      }
+    }
+    return {};
+  }
+
+  std::vector<NewDocument> Take() && { return std::move(all_); }
+
+ private:
+  void Add(const std::string& path, std::vector<NewDocument> documents) {
+    for (NewDocument& document : documents) {
+      document.path = JoinPath(path, document.path);
+      // A group between an image and its levels may be a group of the source as well.
+      const auto [place, is_first] = places_.try_emplace(document.path, all_.size());
+      if (is_first) all_.emplace_back();
+      all_[place->second] = std::move(document);
+    }
+    directories_.insert(path);
+  }
+
+  Status AddGroup(const std::string& path, const SourceDataset& group) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto made, DocumentsOfCopy(group, format_, std::nullopt));
+    Add(path, TextsOf(made));
+    return {};
+  }
+
+  static Status LeaveOut(OpenedDataset& source, const std::string& path, Error why) {
+    const bool has_others = std::ranges::any_of(
+        source.datasets(), [&](const DatasetMember& one) { return !IsAtOrBelow(one.path, path); });
+    if (why.code == ErrorCode::kNotSupported && has_others) {
+      source.LeaveOut(path, std::move(why).Annotate(source.store()->Describe(path)));
+      return {};
+    }
+    // "--chunk 8,8: labels: …"
+    const std::size_t at = why.message.starts_with("--") ? why.message.find(": ") + 2 : 0;
+    if (!path.empty()) why.message.insert(at, path + ": ");
+    return tl::unexpected<Error>(std::move(why));
+  }
+
+  const CreateCommand& command_;
+  const ArrayDialect format_;
+  std::vector<NewDocument> all_;
+  std::map<std::string, std::size_t> places_;  // in all_, by path
+  std::set<std::string> directories_;
+};
+
 }  // namespace
 
 bool DescribesNewDataset(const CreateCommand& command) {
@@ -175,67 +258,11 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
                                       source.datasets().back().path +
                                       " is one), which keep their own shapes");
   }
-  std::vector<NewDocument> all;
-  std::map<std::string, std::size_t> places;  // in `all`, by path
-  std::set<std::string> directories;
-  const auto add = [&](const std::string& path, std::vector<NewDocument> documents) {
-    for (NewDocument& document : documents) {
-      document.path = JoinPath(path, document.path);
-      // A group between an image and its levels may be a group of the source as well.
-      const auto [place, is_first] = places.try_emplace(document.path, all.size());
-      if (is_first) all.emplace_back();
-      all[place->second] = std::move(document);
-    }
-    directories.insert(path);
-  };
-  const auto add_group = [&](const std::string& path, const SourceDataset& group) -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(const auto made, DocumentsOfCopy(group, format, std::nullopt));
-    add(path, TextsOf(made));
-    return {};
-  };
-  const std::vector<DatasetMember> datasets = source.datasets();
-  const auto is_left = [&](const DatasetMember& dataset) {
-    return std::ranges::any_of(
-        source.datasets(), [&](const DatasetMember& left) { return left.path == dataset.path; });
-  };
-  for (const DatasetMember& dataset : datasets) {
-    if (!is_left(dataset)) continue;
-    const SourceDataset& described = dataset.source.dataset;
-    auto documents =
-        DocumentsFor(ForAxesOf(described, command, format, datasets), described, dataset.path);
-    if (documents) {
-      add(dataset.path, *std::move(documents));
-      continue;
-    }
-    Error error = std::move(documents).error();
-    const bool has_others = std::ranges::any_of(source.datasets(), [&](const DatasetMember& one) {
-      return !IsAtOrBelow(one.path, dataset.path);
-    });
-    if (error.code == ErrorCode::kNotSupported && has_others) {
-      error = std::move(error).Annotate(source.store()->Describe(dataset.path));
-      source.LeaveOut(dataset.path, std::move(error));
-      continue;
-    }
-    // "--chunk 8,8: labels: …"
-    const std::size_t at = error.message.starts_with("--") ? error.message.find(": ") + 2 : 0;
-    if (!dataset.path.empty()) error.message.insert(at, dataset.path + ": ");
-    return tl::unexpected<Error>(std::move(error));
-  }
+  GroupDocuments documents(command, format);
+  UNSHARD_RETURN_IF_ERROR(documents.AddDatasets(source));
   // Only volumes have a document in precomputed.
-  if (format == ArrayDialect::kPrecomputed) return all;
-  for (const DatasetMember& group : source.members().groups) {
-    UNSHARD_RETURN_IF_ERROR(add_group(group.path, group.source.dataset));
-  }
-  // Zarr wants a document in each group, where N5 does without.
-  SourceDataset plain;
-  plain.dialect = format;
-  for (const DatasetMember& dataset : source.datasets()) {
-    for (std::string above = dataset.path; !above.empty();) {
-      above = ParentPath(above);
-      if (!directories.contains(above)) UNSHARD_RETURN_IF_ERROR(add_group(above, plain));
-    }
-  }
-  return all;
+  if (format != ArrayDialect::kPrecomputed) UNSHARD_RETURN_IF_ERROR(documents.AddGroups(source));
+  return std::move(documents).Take();
 }
 
 Result<std::vector<LevelPlace>> LevelPlacesFor(const CreateCommand& command,

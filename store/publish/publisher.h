@@ -97,8 +97,8 @@ struct PublishResult {
   std::uint64_t object_size = 0;    // 0: the shard was removed, or there was none
   std::uint64_t chunks = 0;         // that the shard holds now
   bool appended = false;
-  // Nothing was left to be done: chunks that were not there were removed, or, in strict mode, all
-  // changes were in conflict.
+  // Nothing was left to be done: chunks that were not there were removed, or all changes were
+  // refused.
   bool unchanged = false;
   std::uint64_t conflicts = 0;  // chunks whose base was not what their writer had seen
   std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // their page and slot

@@ -99,6 +99,27 @@ def test_only_chunks_that_the_source_lacks_are_left(shard, delete, copy, work):
     assert (read(work / "to") == wanted).all()
 
 
+def test_an_image_that_the_format_cannot_say_is_left_out_with_its_labels(copy, work):
+    group = zarr.create_group(work / "from", zarr_format=3)
+    group.create_array("plain", shape=(8, 8, 8), chunks=(4, 4, 4), dtype="u1")[...] = 7
+    scale = [{"type": "scale", "scale": [1.0, 1.0, 1.0]}]
+    axes = [{"name": name, "type": "space", "unit": "nanometer"} for name in "zyx"]
+    ome = {"version": "0.5", "multiscales": [{"axes": axes, "datasets": [
+        {"path": "0", "coordinateTransformations": scale}]}]}
+    image = group.create_group("image")
+    labels = image.create_group("labels")
+    labels.attrs["ome"] = {"version": "0.5", "labels": ["cells"]}
+    for node, dtype in (image, "f2"), (labels.create_group("cells"), "u4"):
+        node.attrs["ome"] = ome
+        node.create_array("0", shape=(8, 8, 8), chunks=(4, 4, 4), dtype=dtype)[...] = 1
+    for _ in "made", "kept":
+        assert "not copied: " in copy(work / "from", work / "to", "--format", "n5").stderr
+        assert sorted(path.name for path in (work / "to").iterdir()) == ["attributes.json", "plain"]
+        assert (voxels_of(work / "to" / "plain", "n5") == 7).all()
+    said = copy(work / "from" / "image", work / "alone", "--format", "n5", code=1).stderr
+    assert "n5 has no data type like float16" in said and not (work / "alone").exists()
+
+
 TARGETS = [("n5", []), ("precomputed", []), ("precomputed", ["--shard", "8,4,4"]), ("zarr3", []),
            ("zarr3", ["--shard", "4,4,8"]), ("zarr3", ["--chunk", "4,4,4"]),
            ("zarr3", ["--chunk", "4,4,4", "--shard", "4,4,8"])]
