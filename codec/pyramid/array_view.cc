@@ -47,12 +47,10 @@ std::vector<std::optional<DimensionUnit>> UnitsIn(ArrayDialect to, const SourceD
   if (pyramid && to != ArrayDialect::kN5) return {};
   std::vector<std::optional<DimensionUnit>> units;
   for (const auto& axis : array.axes) {
-    if (!axis) {
+    if (!axis || (pyramid && geometry.axes[*axis].unit.empty())) {
       units.emplace_back();
     } else if (!pyramid) {
       units.push_back(array.stored.units[*axis]);
-    } else if (geometry.axes[*axis].unit.empty()) {
-      units.emplace_back();
     } else {
       units.push_back(
           DimensionUnit{geometry.levels[level].resolution[*axis], geometry.axes[*axis].unit});
