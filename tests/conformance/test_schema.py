@@ -435,6 +435,10 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "zarr4"], "--format: expected precomputed, zarr3, zarr2 or n5"),
     ([], "--format: expected precomputed, zarr3, zarr2 or n5, or --like SOURCE"),
     (["--format", "zarr3", "--shape", "4,x"], "--shape: expected whole numbers"),
+    (["--format", "zarr3", "--shape", "4,,4", "--dtype", "uint8"],
+     '--shape: expected values with one comma between them, found "4,,4"'),
+    (["--format", "zarr3", "--shape", "4,", "--dtype", "uint8"], 'found "4,"'),
+    (["--format", "zarr3", "--shape", "4", "--shape", "5", "--dtype", "uint8"], "--shape: "),
     (["--format", "zarr3", "--shape", "4"], "--dtype: missing"),
     (["--format", "zarr3", "--dtype", "uint8"], "--shape: missing"),
     (["--format", "zarr3", "--shape", "4,99999999999999999999"],
@@ -492,3 +496,10 @@ def test_a_schema_is_read_from_a_file_and_merged_with_options(work):
     assert told["dimension_units"] == [[4, "nm"], [0.5, "s"]]
     assert told["chunk_layout"]["read_chunk"]["shape"] == [10, 10]
     assert told == told_by_tensorstore(work / "a", "zarr3")
+
+
+def test_a_volume_has_its_resolution_in_nanometres_whatever_unit_is_given(work):
+    done = run("create", work / "new", "--format", "precomputed", "--shape", "5,5,5", "--dtype", "uint8",
+               "--resolution", "1um,4 nm,0.5 um")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((work / "new/info").read_text())["scales"][0]["resolution"] == [1000, 4, 500]

@@ -533,6 +533,16 @@ TEST_F(ObjectFilesTest, WhatOthersChangedMeanwhileIsNotReplacedByTheNextProcess)
   EXPECT_EQ(FilesIn("conflicts/"), 1U);
 }
 
+TEST_F(ObjectFilesTest, WhatOthersChangeWhileAnAdoptedFileWaitsIsNotReplaced) {
+  memory_->Put("f", "old");
+  Write("f", "mine");
+  Restart();
+  memory_->Put("f", "theirs");
+  EXPECT_FALSE(Publish());
+  EXPECT_EQ(Stored("f"), "theirs");
+  EXPECT_EQ(FilesIn("conflicts/"), 1U);
+}
+
 // The answer to a put is lost; then another host replaces what it has stored.
 TEST_F(ObjectFilesTest, AWriteWhoseAnswerWasLostIsNotPutOverALaterOne) {
   Write("f", "mine");
