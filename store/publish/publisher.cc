@@ -121,7 +121,6 @@ Status Attempt::Prepare() {
   UNSHARD_ASSIGN_OR_RETURN(const ShardPlan plan, Plan());
   result_.conflicting = plan.conflicting;
   result_.refused = plan.refused;
-  result_.conflicts = plan.conflicting.size();
   result_.chunks = plan.chunks.size();
   remove_ = removes_ && plan.chunks.empty() && !base_.missing();
   result_.unchanged = plan.changed_pages.empty() && !remove_;

@@ -100,8 +100,8 @@ struct PublishResult {
   // Nothing was left to be done: chunks that were not there were removed, or all changes were
   // refused.
   bool unchanged = false;
-  std::uint64_t conflicts = 0;  // chunks whose base was not what their writer had seen
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // their page and slot
+  // Page and slot of chunks whose base was not what their writer had seen.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> refused;  // of these: that stay as they were
 };
 

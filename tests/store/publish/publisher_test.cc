@@ -125,7 +125,7 @@ TEST_P(EveryFormatTest, ManyPublishesHoldWhatWasPutLastWithoutMuchGarbage) {
     ASSERT_TRUE(result) << result.error().message;
     ExpectContent(format_, content);
     EXPECT_EQ(result->chunks, content.size());
-    EXPECT_EQ(result->conflicts, 0u);
+    EXPECT_EQ(result->conflicting.size(), 0u);
     if (result->unchanged) continue;
     EXPECT_EQ(result->object_size, Text().value_or("").size());
     const std::uint64_t whole = Assembled(*format_.format, content).size();
@@ -194,12 +194,12 @@ TEST_P(EveryFormatTest, ConflictsAreCountedAndInStrictModeLeftAsTheyAre) {
   const auto nothing = Publish(request);
   ASSERT_TRUE(nothing) << nothing.error().message;
   EXPECT_TRUE(nothing->unchanged);
-  EXPECT_EQ(nothing->conflicts, 2u);
+  EXPECT_EQ(nothing->conflicting.size(), 2u);
   ExpectContent(format_, {{a, "base a"}, {b, "new b"}});
   request.strict = false;
   const auto result = Publish(request);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->conflicts, 2u);
+  EXPECT_EQ(result->conflicting.size(), 2u);
   EXPECT_EQ(result->conflicting, (std::vector<PlacedAt>{a, c}));
   ExpectContent(format_, {{a, "new a"}, {b, "new b"}, {c, "new c"}});
 }
@@ -215,7 +215,7 @@ TEST_P(EveryFormatTest, WhatIsNotKnownToBeReplacedIsReplacedButInStrictMode) {
     request.changes.back().put = FingerprintOf({{at, text}}, at);
   }
   request.strict = true;
-  EXPECT_EQ(Publish(request).value_or(PublishResult()).conflicts, 1u);
+  EXPECT_EQ(Publish(request).value_or(PublishResult()).conflicting.size(), 1u);
   ExpectContent(format_, {{there, "theirs"}, {absent, "added"}, {own, "own"}});
   request.strict = false;
   EXPECT_TRUE(Publish(request));
@@ -232,7 +232,7 @@ TEST_P(EveryFormatTest, WhereTheBaseIsTheVersionThatTheWriterSawNothingIsCompare
     const auto result = Publish(format_, {std::move(change)});
     EXPECT_TRUE(result) << result.error().message;
     ExpectContent(format_, {{place, text}});
-    return result ? result->conflicts : 99;
+    return result ? result->conflicting.size() : 99;
   };
   EXPECT_EQ(conflicts("first", base), 0u);
   EXPECT_EQ(conflicts("second", base), 1u) << "another version by now";
@@ -274,7 +274,7 @@ TEST_F(ShardPublisherTest, ADamagedChunkIsRefusedByNameUntilItIsReplacedOrRemove
   ShardChange repair = changes_->Put(format.places[3], "repaired", {});
   const auto repaired = Publish(format, {std::move(repair)});
   ASSERT_TRUE(repaired) << repaired.error().message;
-  EXPECT_EQ(repaired->conflicts, 1u);
+  EXPECT_EQ(repaired->conflicting.size(), 1u);
   content[format.places[3]] = "repaired";
   ExpectContent(format, content);
 }
@@ -391,10 +391,10 @@ TEST_F(MeshPublisherTest, FragmentsOfAnotherWriterAreAConflictAndStayInStrictMod
   EXPECT_NE(Text()->find("other"), std::string::npos);
   const auto again = PublishMesh(Mesh("other", "seen!"), true);
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(again->conflicts, 0u) << "what is put is there already";
+  EXPECT_EQ(again->conflicting.size(), 0u) << "what is put is there already";
   const auto replaced = PublishMesh(Mesh("ours!", "seen!"));
   ASSERT_TRUE(replaced) << replaced.error().message;
-  EXPECT_EQ(replaced->conflicts, 1u);
+  EXPECT_EQ(replaced->conflicting.size(), 1u);
   EXPECT_NE(Text()->find("ours!"), std::string::npos);
 }
 
@@ -474,7 +474,7 @@ TEST_P(ObsoletePairTest, IsMergedIntoOneShardAndRemoved) {
   StorePair();
   const auto result = PublishOver({changes_->Put(format_.places[2], "new", content_)});
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->conflicts, 0u);
+  EXPECT_EQ(result->conflicting.size(), 0u);
   content_[format_.places[2]] = "new";
   ExpectContent(format_, content_);
   EXPECT_FALSE(Text("scale/0.index"));
@@ -703,7 +703,7 @@ TEST_F(ShardPublisherTest, AnUnknownOutcomeIsAFailureAndTheNextPublishFindsEithe
       const auto again = Publish(request);
       ASSERT_TRUE(again) << again.error().message;
       EXPECT_EQ(again->unchanged, removes && lost == Lost::kAnswer);
-      EXPECT_EQ(again->conflicts, 0u);
+      EXPECT_EQ(again->conflicting.size(), 0u);
       ExpectContent(format, next);
     }
   }

@@ -77,7 +77,7 @@ TEST_P(RemotePublishTest, AShardThatIsReplacedWholeReadsNoDataOfTheBase) {
   for (std::size_t i = 0; i < 3; ++i) changes.push_back(Put(i, ChunkText(100 + i, 400'000)));
   const auto result = Publish(std::move(changes));
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->conflicts, 0u);
+  EXPECT_EQ(result->conflicting.size(), 0u);
   EXPECT_EQ(writer_->Count("LOOK"), 1);
   EXPECT_EQ(writer_->Count("PUT"), 1);
   const Requests requests = writer_->TakeRequests();
@@ -109,7 +109,7 @@ TEST_P(RemotePublishTest, WhatIsComparedAfterAConflictIsReadInFewRequests) {
     }
     const auto result = Publish(std::move(changes));
     EXPECT_TRUE(result) << result.error().message;
-    EXPECT_EQ(result ? result->conflicts : 99, 0u);
+    EXPECT_EQ(result ? result->conflicting.size() : 99, 0u);
     ExpectContent();
     return writer_->TakeRequests().size();
   };
