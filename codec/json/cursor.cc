@@ -159,6 +159,25 @@ Result<std::vector<JsonCursor>> JsonCursor::OptionalMember(std::string_view key)
   return found;
 }
 
+Status JsonCursor::ReadMembers(const std::vector<MemberReader>& readers) const {
+  UNSHARD_RETURN_IF_ERROR(ExpectObject());
+  for (const auto& [key, value] : value_->members()) {
+    const bool is_known = std::any_of(readers.begin(), readers.end(),
+                                      [&key = key](const auto& one) { return one.key == key; });
+    if (is_known) continue;
+    std::string known;
+    for (const MemberReader& one : readers) known += (known.empty() ? "" : ", ") + one.key;
+    return Fail(ErrorCode::kDataLoss, MemberPath(path_, key),
+                ": unknown member; known members: ", known);
+  }
+  for (const MemberReader& one : readers) {
+    const JsonValue* const member = value_->Find(one.key);
+    if (member == nullptr) continue;
+    UNSHARD_RETURN_IF_ERROR(one.read({*member, MemberPath(path_, one.key)}));
+  }
+  return {};
+}
+
 Result<std::vector<JsonCursor>> JsonCursor::Items(std::size_t max_items) const {
   if (!value_->is_array()) return Expected("an array");
   const auto& items = value_->items();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -19,6 +20,21 @@ namespace unshard {
 std::string MemberPath(const std::string& path, std::string_view key);
 std::string ItemPath(const std::string& path, std::size_t index);
 
+class JsonCursor;
+
+// A member that an object may have, and what reads it.
+struct MemberReader {
+  std::string key;
+  std::function<Status(const JsonCursor& member)> read;
+};
+
+// Sets `target` to the value of a result, or returns its error.
+template <class T, class U>
+Status Assign(T& target, Result<U> result) {
+  UNSHARD_ASSIGN_OR_RETURN(target, std::move(result));
+  return {};
+}
+
 // One value of a tree, and its path. Refers to the tree. Every failure is kDataLoss and says what
 // was expected: "scales[2].sharding.hash: expected a string, found the number 3".
 class JsonCursor {
@@ -33,6 +49,9 @@ class JsonCursor {
   // A list of the member `key` alone, or of nothing where it is absent or null. Fails where this is
   // no object.
   [[nodiscard]] Result<std::vector<JsonCursor>> OptionalMember(std::string_view key) const;
+  // All members of an object in the order of `readers`, a null too. Fails, naming it, for a member
+  // without a reader, and where this is no object.
+  [[nodiscard]] Status ReadMembers(const std::vector<MemberReader>& readers) const;
   // The items of an array with at most `max_items`.
   [[nodiscard]] Result<std::vector<JsonCursor>> Items(std::size_t max_items = 1u << 20) const;
   [[nodiscard]] Result<std::string> String() const;

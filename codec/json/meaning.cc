@@ -22,7 +22,7 @@ struct Decimal {
 };
 
 // Nothing for NaN, infinities and exponents beyond 10^9.
-std::optional<Decimal> ParseDecimal(std::string_view token) {
+std::optional<Decimal> DecimalOf(std::string_view token) {
   Decimal decimal;
   decimal.negative = token.starts_with('-');
   if (decimal.negative) token.remove_prefix(1);
@@ -30,9 +30,9 @@ std::optional<Decimal> ParseDecimal(std::string_view token) {
   if (mark < token.size()) {
     std::string_view exponent = token.substr(mark + 1);
     if (exponent.starts_with('+')) exponent.remove_prefix(1);
-    constexpr std::int64_t kLargest = 1'000'000'000;
+    constexpr std::int64_t kMaxExponent = 1'000'000'000;
     const auto number = ParseNumber<std::int64_t>(exponent);
-    if (!number || *number > kLargest || *number < -kLargest) return std::nullopt;
+    if (!number || *number > kMaxExponent || *number < -kMaxExponent) return std::nullopt;
     decimal.exponent = *number;
   }
   bool fraction = false;
@@ -60,8 +60,8 @@ bool IsFraction(std::string_view token) { return token.find_first_of(".eE") != t
 // As SameMeaning compares numbers.
 bool SameNumber(std::string_view a, std::string_view b) {
   if (a == b) return true;
-  const auto x = ParseDecimal(a);
-  const auto y = ParseDecimal(b);
+  const auto x = DecimalOf(a);
+  const auto y = DecimalOf(b);
   if (!x || !y) return false;
   if (*x == *y) return true;
   // Programs parse fractions as doubles and write these with the fewest digits that suffice.
@@ -112,7 +112,7 @@ void ApplyMembers(JsonValue& target, const JsonValue& before, const JsonValue& a
 }  // namespace
 
 std::string CanonicalNumber(std::string_view token) {
-  const auto decimal = ParseDecimal(token);
+  const auto decimal = DecimalOf(token);
   if (!decimal) return std::string(token);
   return (decimal->negative ? "-" : "") + (decimal->digits.empty() ? "0" : decimal->digits) + 'e' +
          std::to_string(decimal->exponent);
@@ -174,9 +174,9 @@ int IndentOf(std::string_view text) {
   const std::size_t line = text.find('\n');
   if (line == text.npos) return 0;
   const std::size_t first = text.find_first_not_of(' ', line + 1);
-  constexpr std::size_t kLargest = 8;
+  constexpr std::size_t kMaxIndent = 8;
   if (first == text.npos || first == line + 1) return 2;
-  return static_cast<int>(std::min(first - line - 1, kLargest));
+  return static_cast<int>(std::min(first - line - 1, kMaxIndent));
 }
 
 }  // namespace unshard

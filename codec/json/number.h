@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "codec/core/error.h"
 #include "codec/json/cursor.h"
@@ -26,5 +29,12 @@ JsonValue NumberJson(double value);
 // The same, with ".0" where it would look whole.
 JsonValue DoubleNumber(double value);
 JsonValue IntegerNumber(std::int64_t value);
+// A list of whole numbers.
+template <class Numbers>
+JsonValue ExtentsJson(const Numbers& numbers) {
+  std::vector<JsonValue> items;
+  for (const auto number : numbers) items.push_back(JsonValue::Number(std::to_string(number)));
+  return JsonValue::Array(std::move(items));
+}
 
 }  // namespace unshard

@@ -123,5 +123,29 @@ TEST(JsonCursor, OtherTypesAreNoNumbers) {
   EXPECT_EQ(JsonCursor(text, "s").String(), "3");
 }
 
+TEST(JsonCursor, MembersAreReadInTheOrderOfTheirReaders) {
+  const auto document = ParseJson(R"({"b": null, "a": 1})");
+  const JsonCursor cursor(*document, "x");
+  std::string order;
+  std::uint64_t number = 0;
+  const MemberReader a = {"a", [&](const JsonCursor& member) {
+                            order += member.path() + " ";
+                            return Assign(number, member.Unsigned(0, 9));
+                          }};
+  const MemberReader b = {"b", [&](const JsonCursor& member) {
+                            order += member.path() + " ";
+                            return Status();
+                          }};
+  const MemberReader absent = {
+      "absent", [](const JsonCursor& member) -> Status { return member.Expected("nothing"); }};
+  EXPECT_TRUE(cursor.ReadMembers({a, absent, b}));
+  EXPECT_EQ(order, "x.a x.b ");
+  EXPECT_EQ(number, 1U);
+  EXPECT_EQ(Message(cursor.ReadMembers({a})), "x.b: unknown member; known members: a");
+  const JsonValue text = JsonValue::String("3");
+  EXPECT_EQ(Message(JsonCursor(text, "x").ReadMembers({a})),
+            "x: expected an object, found the string \"3\"");
+}
+
 }  // namespace
 }  // namespace unshard
