@@ -1,31 +1,12 @@
 #include "codec/array/array_metadata.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 
 #include "codec/core/lower_case.h"
-#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
-
-struct LengthUnit {
-  std::string_view name;
-  double nanometres;
-};
-constexpr std::array<LengthUnit, 33> kLengthUnits = {{
-    {"pm", 1e-3},        {"picometer", 1e-3}, {"picometre", 1e-3}, {"Å", 0.1},
-    {"angstrom", 0.1},   {"nm", 1},           {"nanometer", 1},    {"nanometre", 1},
-    {"nanometers", 1},   {"um", 1e3},         {"µm", 1e3},         {"μm", 1e3},
-    {"micron", 1e3},     {"microns", 1e3},    {"micrometer", 1e3}, {"micrometre", 1e3},
-    {"mm", 1e6},         {"millimeter", 1e6}, {"millimetre", 1e6}, {"cm", 1e7},
-    {"centimeter", 1e7}, {"centimetre", 1e7}, {"m", 1e9},          {"meter", 1e9},
-    {"metre", 1e9},      {"km", 1e12},        {"kilometer", 1e12}, {"kilometre", 1e12},
-    {"inch", 2.54e7},    {"in", 2.54e7},      {"foot", 3.048e8},   {"ft", 3.048e8},
-    {"yard", 9.144e8},
-}};
 
 std::string EncodingOf(const ArrayMetadata& array) {
   switch (array.dialect) {
@@ -68,35 +49,6 @@ std::string_view DialectName(ArrayDialect dialect) {
       break;
   }
   return "n5";
-}
-
-std::string DimensionUnitText(const DimensionUnit& unit) {
-  if (unit.base.empty()) return ShortestDecimal(unit.multiplier);
-  if (unit.multiplier == 1) return unit.base;
-  return ShortestDecimal(unit.multiplier) + " " + unit.base;
-}
-
-DimensionUnit ParseDimensionUnit(std::string_view text) {
-  constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
-  text = Trimmed(text, kWhiteSpace);
-  DimensionUnit unit;
-  const std::size_t sign = text.starts_with('+') || text.starts_with('-') ? 1 : 0;
-  // from_chars would take "inf" and "nan" as well, which begin the names of units.
-  if (sign < text.size() && (IsDigit(text[sign]) || text[sign] == '.')) {
-    const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(begin, end, unit.multiplier);
-    if (error == std::errc()) text = Trimmed({at, static_cast<std::size_t>(end - at)}, kWhiteSpace);
-  }
-  unit.base = std::string(text);
-  return unit;
-}
-
-std::optional<double> Nanometres(const DimensionUnit& unit) {
-  const auto known = std::find_if(kLengthUnits.begin(), kLengthUnits.end(),
-                                  [&](const LengthUnit& one) { return one.name == unit.base; });
-  if (known == kLengthUnits.end()) return std::nullopt;
-  return unit.multiplier * known->nanometres;
 }
 
 Result<ArrayMetadata> ForVoxels(Result<ArrayMetadata> array) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/array/units.h"
 #include "codec/chain/codec_chain.h"
 #include "codec/core/bytes.h"
 #include "codec/grid/chunk_grid.h"
@@ -26,20 +27,6 @@ std::string_view DialectName(ArrayDialect dialect);
 inline bool IsZarr(ArrayDialect dialect) {
   return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
 }
-
-// The unit of a dimension, as TensorStore has it: {8.5, "nm"}. An empty base: a number alone.
-struct DimensionUnit {
-  double multiplier = 1;
-  std::string base;
-  friend bool operator==(const DimensionUnit&, const DimensionUnit&) = default;
-};
-// "8.5 nm" and its inverse, as in TensorStore's attribute `dimension_units` of Zarr arrays; "nm" is
-// {1, "nm"}. Every text is a unit: where it begins with a number that a double can hold, that is
-// the multiplier, and the rest is the base.
-std::string DimensionUnitText(const DimensionUnit& unit);
-DimensionUnit ParseDimensionUnit(std::string_view text);
-// The unit in nanometres; nothing where it is no unit of length that is known here.
-std::optional<double> Nanometres(const DimensionUnit& unit);
 
 // All lists have one entry an axis, the slowest first, as Zarr lists them (C order). Precomputed
 // scales have four axes: channel, z, y, x. The axes of N5 datasets are those of its documents
@@ -59,7 +46,7 @@ struct ArrayMetadata {
   // Zarr v3 with sharding. Precomputed shards need not be boxes: `sharding` describes them.
   std::optional<std::vector<std::uint64_t>> shard_shape;
   std::vector<std::optional<std::string>> axis_names;  // empty: the document has none
-  std::vector<std::optional<DimensionUnit>> units;     // empty: the document has none
+  DimensionUnits units;                                // empty: the document has none
   std::optional<ByteVector> fill_value;                // one item; nothing: not defined
   JsonValue fill_json;  // `fill_value` as the document of a Zarr array has it; null: absent
   ChunkCodecPtr codec;  // of inner chunks; null: `voxels` fails

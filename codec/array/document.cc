@@ -5,12 +5,6 @@
 
 namespace unshard {
 
-JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents) {
-  std::vector<JsonValue> items;
-  for (const std::uint64_t extent : extents) items.push_back(JsonValue::Number(extent));
-  return JsonValue::Array(std::move(items));
-}
-
 Result<std::vector<std::uint64_t>> ParseChunkShape(const JsonCursor& extents,
                                                    const std::vector<std::uint64_t>& shape,
                                                    std::uint64_t most) {
@@ -44,24 +38,6 @@ Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor&
 JsonValue AxisNamesJson(const std::vector<std::optional<std::string>>& names) {
   std::vector<JsonValue> items;
   for (const auto& name : names) items.push_back(name ? JsonValue::String(*name) : JsonValue());
-  return JsonValue::Array(std::move(items));
-}
-
-Result<std::vector<std::optional<DimensionUnit>>> ParseUnitTexts(const JsonCursor& units,
-                                                                 std::size_t rank) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto texts, ParseAxisNames(units, rank));
-  std::vector<std::optional<DimensionUnit>> parsed;
-  for (const auto& text : texts) {
-    parsed.push_back(text ? std::optional(ParseDimensionUnit(*text)) : std::nullopt);
-  }
-  return parsed;
-}
-
-JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units) {
-  std::vector<JsonValue> items;
-  for (const auto& unit : units) {
-    items.push_back(unit ? JsonValue::String(DimensionUnitText(*unit)) : JsonValue());
-  }
   return JsonValue::Array(std::move(items));
 }
 

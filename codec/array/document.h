@@ -10,11 +10,10 @@
 #include "codec/array/array_metadata.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
+#include "codec/json/number.h"
 
 namespace unshard {
 
-// A list of numbers.
-JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents);
 // The extents of the chunks of an array of `shape`, from 1 to `most`. An empty axis may have chunks
 // of 0, which count as 1: there are none. Fails with kDataLoss; the number of extents is not
 // checked.
@@ -26,11 +25,6 @@ Result<std::vector<std::uint64_t>> ParseChunkShape(const JsonCursor& extents,
 Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor& names,
                                                                std::size_t rank);
 JsonValue AxisNamesJson(const std::vector<std::optional<std::string>>& names);
-
-// A list with "8.5 nm" or null for each of `rank` axes. Fails with kDataLoss.
-Result<std::vector<std::optional<DimensionUnit>>> ParseUnitTexts(const JsonCursor& units,
-                                                                 std::size_t rank);
-JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units);
 
 // Fails with kInvalidArgument where `array` does not begin at 0: Zarr and N5 have no origin.
 Status RefuseOrigin(const ArrayMetadata& array);

@@ -1,31 +1,58 @@
-#include "codec/schema/dimension_units.h"
+#include "codec/array/units.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
-#include "codec/core/text.h"
-#include "codec/schema/json_reading.h"
+#include "codec/array/document.h"
+#include "codec/json/number.h"
 
 namespace unshard {
 namespace {
 
+struct LengthUnit {
+  std::string_view name;
+  double nanometres;
+};
+constexpr std::array<LengthUnit, 33> kLengthUnits = {{
+    {"pm", 1e-3},        {"picometer", 1e-3}, {"picometre", 1e-3}, {"Å", 0.1},
+    {"angstrom", 0.1},   {"nm", 1},           {"nanometer", 1},    {"nanometre", 1},
+    {"nanometers", 1},   {"um", 1e3},         {"µm", 1e3},         {"μm", 1e3},
+    {"micron", 1e3},     {"microns", 1e3},    {"micrometer", 1e3}, {"micrometre", 1e3},
+    {"mm", 1e6},         {"millimeter", 1e6}, {"millimetre", 1e6}, {"cm", 1e7},
+    {"centimeter", 1e7}, {"centimetre", 1e7}, {"m", 1e9},          {"meter", 1e9},
+    {"metre", 1e9},      {"km", 1e12},        {"kilometer", 1e12}, {"kilometre", 1e12},
+    {"inch", 2.54e7},    {"in", 2.54e7},      {"foot", 3.048e8},   {"ft", 3.048e8},
+    {"yard", 9.144e8},
+}};
+
 Result<DimensionUnit> ParseUnit(const JsonCursor& json) {
+  DimensionUnit unit;
   if (json.value().is_string()) return ParseDimensionUnit(json.value().text());
   if (json.value().is_number()) {
-    UNSHARD_ASSIGN_OR_RETURN(const double number, NumberAt(json));
-    return DimensionUnit{number, ""};
+    UNSHARD_ASSIGN_OR_RETURN(unit.multiplier, NumberAt(json));
+    return unit;
   }
-  if (!json.value().is_array()) return json.Expected("a string, a number, a pair or null");
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
-  if (items.size() != 2) return json.Expected("a pair of a number and a unit");
-  DimensionUnit unit;
-  UNSHARD_ASSIGN_OR_RETURN(unit.multiplier, NumberAt(items[0]));
+  if (json.value().items().size() != 2) {
+    return json.Expected("a string, a number, a pair of a number and a unit, or null");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto pair, json.Items());
+  UNSHARD_ASSIGN_OR_RETURN(unit.multiplier, NumberAt(pair[0]));
   if (!(unit.multiplier > 0) || !std::isfinite(unit.multiplier)) {
-    return items[0].Expected("a finite number above 0");
+    return pair[0].Expected("a finite number above 0");
   }
-  UNSHARD_ASSIGN_OR_RETURN(unit.base, items[1].String());
+  UNSHARD_ASSIGN_OR_RETURN(unit.base, pair[1].String());
   return unit;
+}
+
+// A list with what `json` makes of each unit, and null where there is none.
+template <class Make>
+JsonValue ListOf(const DimensionUnits& units, const Make& json) {
+  JsonValue list = JsonValue::Array();
+  for (const auto& unit : units) list.mutable_items().push_back(unit ? json(*unit) : JsonValue());
+  return list;
 }
 
 }  // namespace
@@ -34,14 +61,50 @@ bool AnyUnit(const DimensionUnits& units) {
   return std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.has_value(); });
 }
 
-std::string UnitText(const DimensionUnit& unit) {
-  if (unit.base.empty()) return SixDigits(unit.multiplier);
-  if (unit.multiplier == 1) return unit.base;
-  return SixDigits(unit.multiplier) + " " + unit.base;
+std::string DimensionUnitText(const DimensionUnit& unit, NumberText number) {
+  if (unit.base.empty()) return number(unit.multiplier);
+  return unit.multiplier == 1 ? unit.base : number(unit.multiplier) + " " + unit.base;
 }
 
-Result<DimensionUnits> ParseDimensionUnits(const JsonCursor& json) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, DimensionsOf(json));
+DimensionUnit ParseDimensionUnit(std::string_view text) {
+  constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
+  text = Trimmed(text, kWhiteSpace);
+  DimensionUnit unit;
+  const std::size_t sign = text.starts_with('+') || text.starts_with('-') ? 1 : 0;
+  // from_chars would take "inf" and "nan" as well, which begin the names of units.
+  if (sign < text.size() && (IsDigit(text[sign]) || text[sign] == '.')) {
+    const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(begin, end, unit.multiplier);
+    if (error == std::errc()) text = Trimmed({at, static_cast<std::size_t>(end - at)}, kWhiteSpace);
+  }
+  unit.base = std::string(text);
+  return unit;
+}
+
+std::optional<double> Nanometres(const DimensionUnit& unit) {
+  const auto known = std::find_if(kLengthUnits.begin(), kLengthUnits.end(),
+                                  [&](const LengthUnit& one) { return one.name == unit.base; });
+  if (known == kLengthUnits.end()) return std::nullopt;
+  return unit.multiplier * known->nanometres;
+}
+
+Result<DimensionUnits> ParseUnitTexts(const JsonCursor& units, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto texts, ParseAxisNames(units, rank));
+  DimensionUnits parsed;
+  for (const auto& text : texts) {
+    parsed.push_back(text ? std::optional(ParseDimensionUnit(*text)) : std::nullopt);
+  }
+  return parsed;
+}
+
+JsonValue UnitTexts(const DimensionUnits& units, NumberText number) {
+  return ListOf(units, [number](const DimensionUnit& unit) {
+    return JsonValue::String(DimensionUnitText(unit, number));
+  });
+}
+
+Result<DimensionUnits> ParseDimensionUnits(const std::vector<JsonCursor>& items) {
   DimensionUnits units(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].value().is_null()) continue;
@@ -51,26 +114,9 @@ Result<DimensionUnits> ParseDimensionUnits(const JsonCursor& json) {
 }
 
 JsonValue DimensionUnitsJson(const DimensionUnits& units) {
-  std::vector<JsonValue> items;
-  for (const auto& unit : units) {
-    items.push_back(
-        unit ? JsonValue::Array({DoubleNumber(unit->multiplier), JsonValue::String(unit->base)})
-             : JsonValue());
-  }
-  return JsonValue::Array(std::move(items));
-}
-
-Status MergeDimensionUnits(DimensionUnits& into, const DimensionUnits& other) {
-  if (into.empty()) into.resize(other.size());
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    if (!other[i] || !into[i] || *other[i] == *into[i]) continue;
-    return Fail(ErrorCode::kInvalidArgument, "dimension_units: dimension ", i,
-                " has conflicting units: ", UnitText(*into[i]), " and ", UnitText(*other[i]));
-  }
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    if (other[i]) into[i] = other[i];
-  }
-  return {};
+  return ListOf(units, [](const DimensionUnit& unit) {
+    return JsonValue::Array({DoubleNumber(unit.multiplier), JsonValue::String(unit.base)});
+  });
 }
 
 }  // namespace unshard

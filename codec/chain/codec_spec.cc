@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "codec/chain/transpose.h"
 #include "codec/core/text.h"
 
 namespace unshard {
@@ -203,18 +204,7 @@ Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& codec, std::siz
   const JsonCursor cursor(codec.json, codec.json_path);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor order, configuration.Member("order"));
-  UNSHARD_ASSIGN_OR_RETURN(const std::vector<JsonCursor> items, order.Items());
-  const std::string expected = "a permutation of " + std::to_string(rank) + " dimensions";
-  if (items.size() != rank) return order.Expected(expected);
-  std::vector<std::size_t> axes;
-  std::vector<bool> seen(rank, false);
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t axis, item.Unsigned(0, rank - 1));
-    if (seen[axis]) return order.Expected(expected);
-    seen[axis] = true;
-    axes.push_back(axis);
-  }
-  return axes;
+  return ParseOrder(order, rank);
 }
 
 Result<bool> IsBigEndian(const CodecSpec& bytes) {

@@ -175,6 +175,19 @@ std::vector<std::size_t> InverseOrder(std::span<const std::size_t> order) {
   return inverse;
 }
 
+Result<std::vector<std::size_t>> ParseOrder(const JsonCursor& order, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, order.Items());
+  const std::string expected = "a permutation of " + std::to_string(rank) + " dimensions";
+  if (items.size() != rank) return order.Expected(expected);
+  std::vector<std::size_t> axes;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t axis, item.Unsigned(0, rank - 1));
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) return order.Expected(expected);
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
 bool IsIdentity(std::span<const std::size_t> order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (order[i] != i) return false;

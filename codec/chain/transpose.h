@@ -9,6 +9,7 @@
 #include "codec/chain/voxels.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
+#include "codec/json/cursor.h"
 
 namespace unshard {
 
@@ -32,6 +33,8 @@ std::vector<T> Transposed(const std::vector<T>& values, std::span<const std::siz
   for (const std::size_t axis : order) transposed.push_back(values[axis]);
   return transposed;
 }
+// A permutation of `rank` axes. Fails with kDataLoss.
+Result<std::vector<std::size_t>> ParseOrder(const JsonCursor& order, std::size_t rank);
 // Whether `order` is IdentityOrder of its rank; true where it is empty.
 bool IsIdentity(std::span<const std::size_t> order);
 

@@ -182,7 +182,8 @@ Result<ArrayToBytesCodecPtr> BindJpeg(const CodecSpec& spec, const ArrayRepresen
 }  // namespace
 
 const CodecDefinition& JpegCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "jpeg"}};
+  static constexpr CodecDefinition::Name kNames[] = {
+      {ArrayDialect::kPrecomputed, "jpeg", kInSchemas}};
   // As in libjpeg and TensorStore.
   static constexpr CodecOption kOptions[] = {{"jpeg_quality", 0, kMaxQuality, 75}};
   static constexpr CodecDefinition kDefinition{kNames, &BindJpeg, kOptions};

@@ -308,7 +308,8 @@ Result<ArrayToBytesCodecPtr> BindPng(const CodecSpec& spec, const ArrayRepresent
 const Library& Libpng() { return kLibpng; }
 
 const CodecDefinition& PngCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "png"}};
+  static constexpr CodecDefinition::Name kNames[] = {
+      {ArrayDialect::kPrecomputed, "png", kInSchemas}};
   static constexpr CodecOption kOptions[] = {{"png_level", 0, 9, kDefaultLevel}};
   static constexpr CodecDefinition kDefinition{kNames, &BindPng, kOptions};
   return kDefinition;

@@ -103,7 +103,7 @@ class DatasetParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto units, document_.OptionalMember("units"));
     UNSHARD_ASSIGN_OR_RETURN(const auto resolution, document_.OptionalMember("resolution"));
     if (units.empty() && resolution.empty()) return {};
-    std::vector<std::optional<DimensionUnit>> parsed(array_.rank());
+    DimensionUnits parsed(array_.rank());
     if (!units.empty()) {
       UNSHARD_ASSIGN_OR_RETURN(parsed, ParseUnitTexts(units.front(), array_.rank()));
     }

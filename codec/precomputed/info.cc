@@ -113,7 +113,7 @@ Status TakeResolution(const JsonCursor& scale, ArrayMetadata& array) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor resolution, scale.Member("resolution"));
   UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution.Items());
   if (items.size() != 3) return resolution.Expected("three numbers");
-  std::vector<std::optional<DimensionUnit>> units;
+  DimensionUnits units;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(const double nanometres, FiniteNumberAt(item));
     units.emplace_back(DimensionUnit{nanometres, "nm"});

@@ -39,13 +39,13 @@ std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDat
 
 // The units of a single array are those of the source. In a pyramid only N5 has units in each
 // level.
-std::vector<std::optional<DimensionUnit>> UnitsIn(ArrayDialect to, const SourceDataset& dataset,
-                                                  const PyramidGeometry& geometry,
-                                                  std::size_t level, const PresentedArray& array) {
+DimensionUnits UnitsIn(ArrayDialect to, const SourceDataset& dataset,
+                       const PyramidGeometry& geometry, std::size_t level,
+                       const PresentedArray& array) {
   const bool pyramid = dataset.kind == SourceDataset::Kind::kPyramid;
   if (!pyramid && array.stored.units.empty()) return {};
   if (pyramid && to != ArrayDialect::kN5) return {};
-  std::vector<std::optional<DimensionUnit>> units;
+  DimensionUnits units;
   for (const auto& axis : array.axes) {
     if (!axis || (pyramid && geometry.axes[*axis].unit.empty())) {
       units.emplace_back();

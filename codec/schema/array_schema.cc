@@ -10,14 +10,13 @@
 #include "codec/chain/transpose.h"
 #include "codec/codecs/volume_encoding.h"
 #include "codec/json/cursor.h"
+#include "codec/json/number.h"
 #include "codec/precomputed/scale.h"
 #include "codec/precomputed/shard.h"
 #include "codec/schema/chunk_layout.h"
 #include "codec/schema/codec_constraints.h"
 #include "codec/schema/codec_resolution.h"
-#include "codec/schema/dimension_units.h"
 #include "codec/schema/index_domain.h"
-#include "codec/schema/json_reading.h"
 #include "codec/schema/sharding_choice.h"
 #include "codec/types/fill_value.h"
 
@@ -42,11 +41,11 @@ struct Description {
 JsonValue JsonOf(const Description& array) {
   ChunkLayout layout;
   if (array.domain.rank() > 0) {
-    layout.inner_order = {array.inner_order, Strength::kHard};
-    layout.grid_origin = HardOrigin(array.domain.origin());
-    layout.read_chunk.shape = HardShape(array.read_chunk);
-    layout.write_chunk.shape = HardShape(array.write_chunk);
-    layout.codec_chunk.shape = HardShape(array.codec_chunk);
+    layout = {.inner_order = {array.inner_order, Strength::kHard},
+              .grid_origin = HardValues(array.domain.origin()),
+              .write_chunk = {HardShape(array.write_chunk)},
+              .read_chunk = {HardShape(array.read_chunk)},
+              .codec_chunk = {HardShape(array.codec_chunk)}};
   }
   JsonValue json = JsonValue::Object();
   json.Set("rank", JsonValue::Number(array.domain.rank()));
@@ -60,25 +59,6 @@ JsonValue JsonOf(const Description& array) {
   return json;
 }
 
-// --- Members of documents
-
-Result<SignedShape> ShapeAt(const JsonCursor& json, std::int64_t least) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
-  SignedShape shape;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto extent, item.Integer(least, kInfiniteIndex - 1));
-    shape.push_back(extent);
-  }
-  return shape;
-}
-
-// Lower bounds of 0, and upper bounds that may change later.
-IndexDomain ResizableDomain(const SignedShape& shape) {
-  IndexDomain domain = DomainOfShape(shape);
-  for (DomainDimension& one : domain.dimensions) one.implicit_upper = true;
-  return domain;
-}
-
 // Labels are dropped where two dimensions have the same.
 void SetLabels(const std::vector<std::optional<std::string>>& names, IndexDomain& domain) {
   if (names.size() != domain.rank()) return;
@@ -89,9 +69,16 @@ void SetLabels(const std::vector<std::optional<std::string>>& names, IndexDomain
   for (std::size_t i = 0; i < names.size(); ++i) domain.dimensions[i].label = names[i].value_or("");
 }
 
-JsonValue CodecOf(std::string_view driver) {
-  JsonValue codec = JsonValue::Object();
-  codec.Set("driver", JsonValue::String(std::string(driver)));
+JsonValue CodecOf(ArrayDialect dialect) {
+  return JsonValue::Object({{"driver", JsonValue::String(std::string(DriverName(dialect)))}});
+}
+
+// With a member as TensorStore prints it, if it has such a codec, and else as it is.
+JsonValue CodecWith(ArrayDialect dialect, const char* key, const JsonValue& value) {
+  JsonValue codec = CodecOf(dialect);
+  codec.Set(key, value);
+  const auto known = ParseCodecConstraints(JsonCursor(codec, "codec"));
+  if (known) codec.Set(key, *known->members.Find(key));
   return codec;
 }
 
@@ -116,19 +103,18 @@ std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t 
   for (const JsonValue& codec : codecs.items()) {
     if (TextOf(codec, "name") != "sharding_indexed") continue;
     const JsonValue* const configuration = codec.Find("configuration");
-    const JsonValue* const shape =
-        configuration != nullptr ? configuration->Find("chunk_shape") : nullptr;
-    if (shape == nullptr) return std::nullopt;
-    auto extents = ShapeAt(JsonCursor(*shape, "chunk_shape"), 1);
-    if (!extents || extents->size() != rank) return std::nullopt;
-    return *std::move(extents);
+    if (configuration == nullptr || configuration->Find("chunk_shape") == nullptr) break;
+    const auto extents =
+        JsonCursor(*configuration->Find("chunk_shape"), "").UnsignedItems(1, kMaxIndex);
+    if (!extents || extents->size() != rank) break;
+    return SignedShape(extents->begin(), extents->end());
   }
   return std::nullopt;
 }
 
 // Sets the members of `array` that its codecs decide.
 void DescribeCodecs(const JsonValue& codecs, Description& array) {
-  array.codec = CodecOf("zarr3");
+  array.codec = CodecOf(ArrayDialect::kZarr3);
   auto chain = ParseCodecs(JsonCursor(codecs, "codecs"));
   auto layout = chain ? LayoutOfCodecs(*chain, array.write_chunk) : std::nullopt;
   if (!layout) {
@@ -169,11 +155,7 @@ void DescribeZarr2(const ArrayMetadata& from, Description& array) {
                            ? SchemaFillValueOf(*type, WithNumbersOfStrings(from.fill_json))
                            : from.fill_json;
   }
-  array.codec = CodecOf("zarr");
-  array.codec.Set("compressor", member("compressor"));
-  if (auto codec = ParseCodecConstraints(JsonCursor(array.codec, "codec"))) {
-    array.codec.Set("compressor", *codec->members.Find("compressor"));
-  }
+  array.codec = CodecWith(ArrayDialect::kZarr2, "compressor", member("compressor"));
   const JsonValue filters = member("filters");
   array.codec.Set("filters", filters.items().empty() ? JsonValue() : filters);
 }
@@ -182,17 +164,14 @@ void DescribeZarr2(const ArrayMetadata& from, Description& array) {
 
 void DescribeN5(const ArrayMetadata& from, Description& array) {
   array.inner_order = ReversedOrder(from.rank());
-  array.codec = CodecOf("n5");
+  array.codec = CodecOf(ArrayDialect::kN5);
   if (!from.sharding.is_null()) {
     array.codec.Set("codecs", from.sharding);
     if (auto inner = FirstInnerShape(from.sharding, from.rank())) {
       array.read_chunk.assign(inner->rbegin(), inner->rend());
     }
   } else if (!from.codec_json.is_null()) {
-    array.codec.Set("compression", from.codec_json);
-    if (auto codec = ParseCodecConstraints(JsonCursor(array.codec, "codec"))) {
-      array.codec.Set("compression", *codec->members.Find("compression"));
-    }
+    array.codec = CodecWith(ArrayDialect::kN5, "compression", from.codec_json);
   }
   // A resolution alone has no units.
   const bool named = std::any_of(array.units.begin(), array.units.end(),
@@ -213,15 +192,14 @@ SignedShape WriteChunkOf(const ShardingSpec& sharding, const SignedShape& volume
   const auto shard = ShardShapeInChunks(sharding, Xyz(volume), Xyz(chunk));
   SignedShape write = chunk;
   for (std::size_t i = 0; i + 1 < kAxes; ++i) {
-    const std::int64_t chunks = volume[i] / chunk[i] + (volume[i] % chunk[i] != 0 ? 1 : 0);
-    write[i] = (shard ? std::min((*shard)[i], chunks) : chunks) * chunk[i];
+    write[i] = (shard ? (*shard)[i] : ChunksAlong(volume[i], chunk[i])) * chunk[i];
   }
   return write;
 }
 
 // The codec of a scale, with the defaults of members that are absent.
 JsonValue ScaleCodec(const JsonValue& members, const std::optional<ShardingSpec>& sharding) {
-  JsonValue codec = CodecOf("neuroglancer_precomputed");
+  JsonValue codec = CodecOf(ArrayDialect::kPrecomputed);
   const std::string encoding = TextOf(members, "encoding");
   codec.Set("encoding", JsonValue::String(encoding));
   const JsonValue* const quality = members.Find("jpeg_quality");
@@ -247,7 +225,7 @@ Status DescribeScale(const ArrayMetadata& from, Description& array) {
     if (offset <= -kInfiniteIndex || offset > kInfiniteIndex - extent) {
       return Fail(ErrorCode::kDataLoss, "voxel_offset: expected a region below 2^62");
     }
-    one = {offset, offset + extent - 1, false, false, one.label};
+    one = {{offset, false}, {offset + extent - 1, false}, one.label};
   }
   array.inner_order = ReversedOrder(kAxes);
   std::optional<ShardingSpec> sharding;
@@ -292,7 +270,9 @@ Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
   Description array;
   array.dtype = from.type_name.empty() ? DataTypeName(from.data_type) : from.type_name;
   UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ListedExtents(from, from.shape));
-  array.domain = ResizableDomain(shape);
+  for (const std::int64_t extent : shape) {  // which may change later
+    array.domain.dimensions.push_back({{0, false}, {extent - 1, true}});
+  }
   SetLabels(Listed(from, from.axis_names), array.domain);
   array.inner_order = IdentityOrder(from.rank());
   UNSHARD_ASSIGN_OR_RETURN(array.read_chunk, ListedExtents(from, from.chunk_shape));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "codec/core/error.h"
@@ -19,40 +20,32 @@ namespace unshard {
 // codec encodes.
 struct ChunkShapeConstraints {
   // -1: the whole extent of the domain, which is always a soft constraint.
-  Constraints<std::int64_t> shape;
-  Constraints<double> aspect_ratio;
-  Constraint<std::int64_t> elements;
+  Constraints<std::int64_t> shape = {};
+  Constraints<double> aspect_ratio = {};
+  Constraint<std::int64_t> elements = {};
 
-  // Fails where a hard constraint of `other` contradicts one of these. Requires: the same rank.
-  Status Merge(const ChunkShapeConstraints& other);
-  [[nodiscard]] bool empty() const;
+  // Fails where a hard constraint of `other` contradicts one of these, which are at `path`.
+  Status Merge(const std::string& path, const ChunkShapeConstraints& other);
 };
 
 struct ChunkLayout {
-  std::optional<std::size_t> rank;
+  std::optional<std::size_t> rank = {};
   // The permutation of the dimensions in memory, the slowest first.
-  Constraint<std::vector<std::size_t>> inner_order;
-  Constraints<std::int64_t> grid_origin;
-  ChunkShapeConstraints write_chunk;
-  ChunkShapeConstraints read_chunk;
-  ChunkShapeConstraints codec_chunk;
+  Constraint<std::vector<std::size_t>> inner_order = {};
+  Constraints<std::int64_t> grid_origin = {};
+  ChunkShapeConstraints write_chunk = {};
+  ChunkShapeConstraints read_chunk = {};
+  ChunkShapeConstraints codec_chunk = {};
 
-  // Each of these merges one constraint, and fails if that contradicts a constraint set before.
-  Status SetRank(std::size_t value);
-  Status SetInnerOrder(std::vector<std::size_t> order, Strength strength);
-  Status SetGridOrigin(const Constraints<std::int64_t>& origin);
-  // `usage` is a member of this.
-  Status SetChunk(ChunkShapeConstraints& usage, const ChunkShapeConstraints& value);
-  // All of `other`.
+  // Fails, naming the member, where a hard constraint of `other` contradicts one of these.
   Status Merge(const ChunkLayout& other);
 };
 
-// Hard constraints of every dimension; of a shape, 0 means that the dimension is not constrained.
+// Hard constraints of the dimensions with an extent that is not 0.
 Constraints<std::int64_t> HardShape(const std::vector<std::int64_t>& shape);
-Constraints<std::int64_t> HardOrigin(const std::vector<std::int64_t>& origin);
 
 // Parses the JSON form. `chunk` constrains write and read chunks, and its aspect ratio also codec
-// chunks; it is read before these three, as by TensorStore, so that its soft constraints win.
+// chunks; it is merged before these three, as by TensorStore, so that its soft constraints win.
 // Fails, naming the JSON path.
 Result<ChunkLayout> ParseChunkLayout(const JsonCursor& json);
 

@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "codec/schema/json_reading.h"
-
 namespace unshard {
 namespace {
 

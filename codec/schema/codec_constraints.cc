@@ -11,7 +11,7 @@
 #include "codec/json/meaning.h"
 #include "codec/json/number.h"
 #include "codec/json/parser.h"
-#include "codec/schema/json_reading.h"
+#include "codec/json/writer.h"
 
 namespace unshard {
 namespace {
@@ -42,19 +42,6 @@ const std::vector<const CodecDefinition*>& AllDefinitions() {
     return codecs;
   }();
   return all;
-}
-
-constexpr std::string_view kEncodings[] = {"raw", "png", "jpeg", "compressed_segmentation"};
-constexpr std::string_view kShardEncodings[] = {"raw", "gzip"};
-constexpr CodecOption kScaleOptions[] = {{.name = "encoding", .words = kEncodings},
-                                         {"jpeg_quality", 0, 100},
-                                         {"png_level", 0, 9},
-                                         {.name = "shard_data_encoding", .words = kShardEncodings}};
-
-// The name that TensorStore prints.
-std::string_view DriverName(ArrayDialect dialect) {
-  if (dialect == ArrayDialect::kPrecomputed) return "neuroglancer_precomputed";
-  return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
 }
 
 std::string OneOf(std::span<const std::string_view> words) {
@@ -88,27 +75,15 @@ Result<JsonValue> ParseTransposeOrder(const JsonCursor& order) {
   const std::string& text = order.value().text();
   if (order.value().is_string() && (text == "C" || text == "F")) return order.value();
   if (!order.value().is_array()) return order.Expected("\"C\", \"F\" or a permutation");
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, order.Items(kMaxRank));
-  std::vector<std::int64_t> permutation;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t dimension,
-                             item.Integer(0, static_cast<std::int64_t>(items.size()) - 1));
-    if (std::find(permutation.begin(), permutation.end(), dimension) != permutation.end()) {
-      return order.Expected("a permutation of its dimensions");
-    }
-    permutation.push_back(dimension);
-  }
-  return IntegerArray(permutation);
+  UNSHARD_RETURN_IF_ERROR(order.Items(kMaxRank));
+  UNSHARD_ASSIGN_OR_RETURN(const auto axes, ParseOrder(order, order.value().items().size()));
+  return ExtentsJson(axes);
 }
 
 Result<JsonValue> ParseInnerShape(const JsonCursor& shape) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, DimensionsOf(shape));
-  std::vector<std::int64_t> extents;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto extent, item.Integer(1, kInfiniteIndex - 1));
-    extents.push_back(extent);
-  }
-  return IntegerArray(extents);
+  UNSHARD_RETURN_IF_ERROR(shape.Items(kMaxRank));
+  UNSHARD_ASSIGN_OR_RETURN(const auto extents, shape.UnsignedItems(1, kMaxIndex));
+  return ExtentsJson(extents);
 }
 
 // The value of an option in its canonical form.
@@ -161,8 +136,9 @@ Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::str
   for (const CodecOption& option : OptionsIn(dialect, codec, name)) {
     const std::string_view key = option.In(dialect).name;
     std::optional<JsonValue> value;
-    if (const auto member = MemberOf(json, key)) {
-      UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(*member, option, dialect));
+    if (const JsonValue* const given = json.value().Find(key)) {
+      const JsonCursor member(*given, MemberPath(json.path(), key));
+      UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(member, option, dialect));
     } else if (dialect != ArrayDialect::kZarr3) {
       value = DefaultOf(option, dialect);
       if (!value) {
@@ -174,7 +150,7 @@ Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::str
   }
   for (const auto& [key, value] : json.value().members()) {
     if (to.Find(key) != nullptr) continue;
-    return Fail(ErrorCode::kDataLoss, MemberPath(json.path(), key), ": unknown option of ", name);
+    return Fail(ErrorCode::kDataLoss, json.path(), ": unknown option \"", key, "\" of ", name);
   }
   return {};
 }
@@ -220,16 +196,20 @@ Result<JsonValue> ParseCompressor(const JsonCursor& json, ArrayDialect dialect) 
 
 Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
   std::string name = json.value().text();
+  std::optional<JsonCursor> configuration;
   if (!json.value().is_string()) {
-    UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"name", "configuration"}));
-    UNSHARD_ASSIGN_OR_RETURN(name, json.StringMember("name"));
+    UNSHARD_RETURN_IF_ERROR(
+        json.ReadMembers({{"name", [&](const JsonCursor& at) { return Assign(name, at.String()); }},
+                          {"configuration", [&](const JsonCursor& at) {
+                             configuration = at;
+                             return at.ExpectObject();
+                           }}}));
+    UNSHARD_RETURN_IF_ERROR(json.Member("name"));
   }
   const CodecDefinition* const codec = FindInSchemas(ArrayDialect::kZarr3, name);
   if (codec == nullptr) return json.Expected(NamesInSchemas(ArrayDialect::kZarr3));
   JsonValue options = JsonValue::Object();
-  const auto configuration = MemberOf(json, "configuration");
   if (configuration) {
-    UNSHARD_RETURN_IF_ERROR(configuration->ExpectObject());
     UNSHARD_RETURN_IF_ERROR(
         ParseOptions(*configuration, ArrayDialect::kZarr3, name, *codec, options));
   }
@@ -257,57 +237,76 @@ Result<ArrayDialect> ParseDriver(const JsonCursor& json) {
   return member.Expected("zarr3, zarr, n5 or neuroglancer_precomputed");
 }
 
+// The readers of `driver`, which is read before, and of the members of the format.
+std::vector<MemberReader> WithDriver(std::vector<MemberReader> readers) {
+  readers.insert(readers.begin(), {"driver", [](const JsonCursor&) { return Status(); }});
+  return readers;
+}
+
 Status ParsePrecomputed(const JsonCursor& json, JsonValue& members) {
-  UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(
-      json, {"driver", "encoding", "jpeg_quality", "png_level", "shard_data_encoding"}));
-  for (const CodecOption& option : kScaleOptions) {
-    const auto member = MemberOf(json, option.name);
-    if (!member) continue;
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue value,
-                             ParseOption(*member, option, ArrayDialect::kPrecomputed));
+  constexpr ArrayDialect kDialect = ArrayDialect::kPrecomputed;
+  static constexpr std::string_view kShardEncodings[] = {"raw", "gzip"};
+  static constexpr CodecOption kShardEncoding = {.name = "shard_data_encoding",
+                                                 .words = kShardEncodings};
+  const CodecDefinition* encoding = nullptr;
+  const auto add = [&](const JsonCursor& at, const CodecOption& option) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue value, ParseOption(at, option, kDialect));
     members.Set(option.name, std::move(value));
+    return {};
+  };
+  std::vector<MemberReader> readers = {{"encoding", [&](const JsonCursor& at) -> Status {
+                                          if (at.value().is_string())
+                                            encoding = FindInSchemas(kDialect, at.value().text());
+                                          if (encoding == nullptr)
+                                            return at.Expected(NamesInSchemas(kDialect));
+                                          members.Set("encoding", at.value());
+                                          return {};
+                                        }}};
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    const CodecDefinition::Name* const name = codec->NameIn(kDialect);
+    if (name == nullptr || !IsInSchemas(*name, kDialect)) continue;
+    for (const CodecOption& option : codec->options) {
+      if (option.max == 0) continue;  // blocks are codec chunks of the chunk_layout
+      readers.push_back(
+          {std::string(option.name), [&, codec, name](const JsonCursor& at) -> Status {
+             if (encoding == codec) return add(at, option);
+             return Fail(ErrorCode::kDataLoss, at.path(), ": needs the encoding ", name->name);
+           }});
+    }
   }
-  const std::string encoding = TextOf(members, "encoding");
-  constexpr std::pair<const char*, const char*> kNeeds[] = {{"jpeg_quality", "jpeg"},
-                                                            {"png_level", "png"}};
-  for (const auto& [option, needed] : kNeeds) {
-    if (members.Find(option) == nullptr || encoding == needed) continue;
-    return Fail(ErrorCode::kDataLoss, json.path(), ".", option, ": needs the encoding ", needed);
-  }
-  return {};
+  readers.push_back({std::string(kShardEncoding.name),
+                     [&](const JsonCursor& at) { return add(at, kShardEncoding); }});
+  return json.ReadMembers(WithDriver(std::move(readers)));
 }
 
 Status ParseZarr2(const JsonCursor& json, JsonValue& members) {
-  UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compressor", "filters"}));
-  const auto filters = MemberOf(json, "filters");
-  if (filters && !filters->value().is_null() && filters->value() != JsonValue::Array()) {
-    return filters->Expected("null, because arrays with filters cannot be created");
-  }
-  const auto compressor = MemberOf(json, "compressor");
-  if (!compressor) return {};
-  JsonValue parsed;
-  if (!compressor->value().is_null()) {
-    UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(*compressor, ArrayDialect::kZarr2));
-  }
-  members.Set("compressor", std::move(parsed));
-  return {};
+  const auto read_filters = [](const JsonCursor& filters) -> Status {
+    if (filters.value().is_null() || filters.value() == JsonValue::Array()) return {};
+    return filters.Expected("null, because arrays with filters cannot be created");
+  };
+  const auto read_compressor = [&](const JsonCursor& compressor) -> Status {
+    JsonValue parsed;
+    if (!compressor.value().is_null()) {
+      UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(compressor, ArrayDialect::kZarr2));
+    }
+    members.Set("compressor", std::move(parsed));
+    return {};
+  };
+  return json.ReadMembers(WithDriver({{"compressor", read_compressor}, {"filters", read_filters}}));
 }
 
 Status ParseN5(const JsonCursor& json, JsonValue& members) {
-  UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "compression"}));
-  const auto compression = MemberOf(json, "compression");
-  if (!compression) return {};
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(*compression, ArrayDialect::kN5));
-  members.Set("compression", std::move(parsed));
-  return {};
+  const auto read_compression = [&](const JsonCursor& compression) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(compression, ArrayDialect::kN5));
+    members.Set("compression", std::move(parsed));
+    return {};
+  };
+  return json.ReadMembers(WithDriver({{"compression", read_compression}}));
 }
 
 Status ParseZarr3(const JsonCursor& json, std::optional<ChainSpec>& chain) {
-  UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"driver", "codecs"}));
-  const auto codecs = MemberOf(json, "codecs");
-  if (!codecs) return {};
-  UNSHARD_ASSIGN_OR_RETURN(chain, ParseCodecs(*codecs));
-  return {};
+  return json.ReadMembers(WithDriver(
+      {{"codecs", [&](const JsonCursor& codecs) { return Assign(chain, ParseCodecs(codecs)); }}}));
 }
 
 // --- Merging
@@ -317,14 +316,16 @@ Status MergeOrder(JsonValue& into, const JsonValue& other) {
   const bool same = into.is_string() && other.is_string()
                         ? into == other
                         : OrderOf(into, rank) == OrderOf(other, rank);
-  if (!same) return CodecsFail("conflicting orders of transpose");
+  if (!same)
+    return CodecsFail("conflicting orders of transpose: ", WriteJson(into, 0), " and ",
+                      WriteJson(other, 0));
   if (into.is_string()) into = other;
   return {};
 }
 
 Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
   if (into.name != other.name) {
-    return CodecsFail("conflicting codecs ", into.name, " and ", other.name);
+    return CodecsFail("conflicting codecs: ", into.name, " and ", other.name);
   }
   if (other.configuration() == nullptr) return {};
   for (const auto& [key, value] : other.configuration()->members()) {
@@ -338,7 +339,7 @@ Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
       UNSHARD_RETURN_IF_ERROR(MergeCodecs(*chain, *ChainWithin(other, key)));
       *mine = CodecsJson(*chain);
     } else if (*mine != value) {
-      return CodecsFail("conflicting values of ", key, " of ", into.name);
+      return Conflict("codec.codecs: " + key + " of " + into.name, *mine, value);
     }
   }
   return {};
@@ -364,6 +365,11 @@ Status MergeInnerCodecs(CodecSpec& sharding, const ChainSpec& other) {
 }
 
 }  // namespace
+
+std::string_view DriverName(ArrayDialect dialect) {
+  if (dialect == ArrayDialect::kPrecomputed) return "neuroglancer_precomputed";
+  return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
+}
 
 CodecSpec CodecOfSchema(std::string_view name, JsonValue options) {
   const bool none = options.members().empty();
@@ -453,15 +459,16 @@ Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
 
 Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& other) {
   if (into.dialect != other.dialect) {
-    return Fail(ErrorCode::kInvalidArgument, "codec: conflicting drivers ",
-                DriverName(into.dialect), " and ", DriverName(other.dialect));
+    return Fail(ErrorCode::kInvalidArgument,
+                "codec: conflicting drivers: ", DriverName(into.dialect), " and ",
+                DriverName(other.dialect));
   }
   for (const auto& [key, value] : other.members.members()) {
     const JsonValue* const mine = into.members.Find(key);
     if (mine == nullptr) {
       into.members.Set(key, value);
     } else if (!SameMeaning(*mine, value)) {
-      return Fail(ErrorCode::kInvalidArgument, "codec.", key, ": conflicting values");
+      return Conflict("codec." + key, *mine, value);
     }
   }
   if (into.codecs && other.codecs) return MergeCodecs(*into.codecs, *other.codecs);
@@ -488,8 +495,8 @@ Status MergeCodecs(ChainSpec& into, const ChainSpec& other) {
     if (may_differ && others.size() == mine.size() + 1) mine.push_back(others.back());
     if (may_differ && others.size() + 1 == mine.size()) others.push_back(mine.back());
     if (mine.size() != others.size()) {
-      return CodecsFail("conflicting chains of ", mine.size(), " and ", others.size(),
-                        " codecs of the same kind");
+      return CodecsFail("conflicting numbers of codecs of one kind: ", mine.size(), " and ",
+                        others.size());
     }
     for (std::size_t i = 0; i < mine.size(); ++i) {
       UNSHARD_RETURN_IF_ERROR(MergeCodec(mine[i], others[i]));

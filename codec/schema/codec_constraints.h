@@ -10,6 +10,7 @@
 #include "codec/core/error.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
+#include "codec/schema/constraint.h"
 #include "codec/types/dialect.h"
 
 namespace unshard {
@@ -25,6 +26,9 @@ struct CodecConstraints {
   // shard_data_encoding.
   JsonValue members = JsonValue::Object();
 };
+
+// The name of the driver of a dialect.
+std::string_view DriverName(ArrayDialect dialect);
 
 // Parses the JSON form, whose `driver` names the format ("zarr2" is "zarr"). Absent options of the
 // compressors of Zarr v2 and N5 take TensorStore's defaults here, those of Zarr v3 only later.

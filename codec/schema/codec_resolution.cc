@@ -6,7 +6,6 @@
 
 #include "codec/chain/transpose.h"
 #include "codec/json/number.h"
-#include "codec/schema/json_reading.h"
 
 namespace unshard {
 namespace {
@@ -41,7 +40,7 @@ Status Apply(const std::vector<std::size_t>& order, ChunkParameters& chunk, Chai
   chunk.chunk_shape = Transposed(chunk.chunk_shape, order);
   chunk.read_chunk_shape = Transposed(chunk.read_chunk_shape, order);
   if (chunk.inner_order) chunk.inner_order = Transposed(InverseOrder(order), *chunk.inner_order);
-  JsonValue options = JsonValue::Object({{"order", IntegerArray({order.begin(), order.end()})}});
+  JsonValue options = JsonValue::Object({{"order", ExtentsJson(order)}});
   resolved.push_back(CodecOfSchema("transpose", std::move(options)));
   return {};
 }
@@ -125,7 +124,7 @@ Result<CodecSpec> ResolveSharding(const CodecSpec& sharding, ChunkParameters chu
       const ChainSpec codecs,
       ResolveCodecs(ChainWithin(sharding, "codecs").value_or(ChainSpec()), chunk));
   UNSHARD_ASSIGN_OR_RETURN(const ChainSpec index, ResolveIndexCodecs(sharding, std::move(entries)));
-  JsonValue options = JsonValue::Object({{"chunk_shape", IntegerArray(inner)}});
+  JsonValue options = JsonValue::Object({{"chunk_shape", ExtentsJson(inner)}});
   const JsonValue* const location = OptionOf(sharding, "index_location");
   if (location != nullptr && location->text() != "end") options.Set("index_location", *location);
   options.Set("codecs", CodecsJson(codecs));

@@ -8,22 +8,28 @@
 #include "codec/core/error.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
-#include "codec/schema/json_reading.h"
+#include "codec/schema/constraint.h"
 
 namespace unshard {
 
-// One dimension. An implicit bound may change later (JSON: a list of one number).
+// One end of a dimension, inclusive. An implicit one may change later (JSON: a list of one number).
+struct Bound {
+  std::int64_t value = 0;  // -kInfiniteIndex below, kInfiniteIndex above: there is none
+  bool implicit = false;
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
+constexpr Bound kNoLower = {-kInfiniteIndex, true};
+constexpr Bound kNoUpper = {kInfiniteIndex, true};
+
 struct DomainDimension {
-  std::int64_t inclusive_min = -kInfiniteIndex;  // -kInfiniteIndex: no bound
-  std::int64_t inclusive_max = kInfiniteIndex;   // kInfiniteIndex: no bound
-  bool implicit_lower = true;
-  bool implicit_upper = true;
-  std::string label;
+  Bound lower = kNoLower;
+  Bound upper = kNoUpper;
+  std::string label = {};
 
   // 0 where the dimension is empty. Requires: finite.
-  [[nodiscard]] std::int64_t size() const { return inclusive_max - inclusive_min + 1; }
+  [[nodiscard]] std::int64_t size() const { return upper.value - lower.value + 1; }
   [[nodiscard]] bool finite() const {
-    return inclusive_min > -kInfiniteIndex && inclusive_max < kInfiniteIndex;
+    return lower.value > -kInfiniteIndex && upper.value < kInfiniteIndex;
   }
 };
 
@@ -39,9 +45,6 @@ struct IndexDomain {
   // Whether any dimension has a label.
   [[nodiscard]] bool labelled() const;
 };
-
-// Dimensions from 0 to the extents, explicit. Requires: extents from 0 to 2^62 - 1.
-IndexDomain DomainOfShape(const std::vector<std::int64_t>& shape);
 
 // Parses inclusive_min, one of exclusive_max, inclusive_max and shape, labels and rank. Fails,
 // naming the JSON path, where they contradict each other, or a label occurs twice.

@@ -10,7 +10,6 @@
 #include "codec/pyramid/array_documents.h"
 #include "codec/schema/codec_resolution.h"
 #include "codec/schema/creation_steps.h"
-#include "codec/schema/json_reading.h"
 #include "codec/schema/new_scale.h"
 
 namespace unshard {
@@ -31,29 +30,27 @@ IndexDomain DomainFromZero(std::size_t rank) {
   IndexDomain domain;
   domain.dimensions.resize(rank);
   for (DomainDimension& one : domain.dimensions) {
-    one.inclusive_min = 0;
-    one.implicit_lower = false;
+    one.lower = {0, false};
   }
   return domain;
 }
 
 Status SetFixedLayout(ArrayDialect dialect, std::size_t rank, ChunkLayout& layout) {
+  ChunkLayout fixed = {.grid_origin = HardValues(SignedShape(rank, 0))};
   const bool is_n5 = dialect == ArrayDialect::kN5;
-  auto fixed = is_n5 ? layout.SetInnerOrder(ReversedOrder(rank), Strength::kHard) : Status();
-  if (fixed) fixed = layout.SetGridOrigin(HardOrigin(SignedShape(rank, 0)));
-  if (fixed) return {};
-  return CannotCreate("chunk_layout: ",
-                      is_n5 ? "N5 always has the reverse inner_order and the grid_origin 0: " : "",
-                      fixed.error().message);
+  if (is_n5 && rank > 0) fixed.inner_order = {ReversedOrder(rank), Strength::kHard};
+  const Status merged = layout.Merge(fixed);
+  if (merged) return {};
+  return CannotCreate(is_n5 ? "N5 always has the reverse inner_order and the grid_origin 0: " : "",
+                      merged.error().message);
 }
 
 // The chunk shape in a format without shards, where write chunks are read chunks.
 Result<SignedShape> ChooseSingleShape(const ChunkLayout& layout, const Extents& extents) {
   ChunkShapeConstraints combined = layout.read_chunk;
-  auto merged = combined.Merge(layout.write_chunk);
+  const Status merged = combined.Merge("chunk_layout.write_chunk", layout.write_chunk);
   if (!merged) {
-    return CannotCreate("chunk_layout: without shards, write_chunk and read_chunk must agree: ",
-                        merged.error().message);
+    return CannotCreate(merged.error().message, "; without shards it must agree with read_chunk");
   }
   return ChooseChunkShape(combined, extents);
 }
@@ -89,11 +86,8 @@ Result<Plan> MakePlan(ArrayDialect dialect, const Schema& schema) {
 // Fails where the layout has a hard constraint on chunks that the chosen shape contradicts.
 Status CheckChosenShape(const Plan& plan) {
   ChunkLayout layout = plan.layout;
-  const Constraints<std::int64_t> chosen = HardShape(plan.chunks.write);
-  for (ChunkShapeConstraints* usage : {&layout.write_chunk, &layout.read_chunk}) {
-    auto merged = MergeConstraints(usage->shape, chosen);
-    if (!merged) return CannotCreate("chunk_layout: ", merged.error().message);
-  }
+  const ChunkShapeConstraints chosen = {HardShape(plan.chunks.write)};
+  UNSHARD_RETURN_IF_ERROR(layout.Merge({.write_chunk = chosen, .read_chunk = chosen}));
   return CheckNoCodecChunks(layout);
 }
 
@@ -108,7 +102,7 @@ Result<ChainSpec> ChooseCodecs(const Schema& schema, const Plan& plan) {
   ChainSpec chain = constraints.codecs.value_or(ChainSpec());
   if (shapes.read != shapes.write && !FindSharding(chain)) {
     chain = {CodecOfSchema("sharding_indexed",
-                           JsonValue::Object({{"chunk_shape", IntegerArray(shapes.read)},
+                           JsonValue::Object({{"chunk_shape", ExtentsJson(shapes.read)},
                                               {"codecs", CodecsJson(chain)}}))};
   }
   auto resolved = ResolveCodecs(
@@ -125,23 +119,12 @@ Result<ChainSpec> ChooseCodecs(const Schema& schema, const Plan& plan) {
 
 // The layout of the finished array must satisfy every hard constraint.
 Status CheckLayout(ChunkLayout layout, const StoredLayout& made, const SignedShape& write) {
-  ChunkShapeConstraints read;
-  read.shape = HardShape(made.read_chunk_shape);
-  ChunkShapeConstraints writes;
-  writes.shape = HardShape(write);
-  auto merged = layout.SetChunk(layout.write_chunk, writes);
-  if (merged) merged = layout.SetInnerOrder(made.inner_order, Strength::kHard);
-  if (merged) merged = layout.SetChunk(layout.read_chunk, read);
-  if (!merged) return CannotCreate("chunk_layout contradicts codec: ", merged.error().message);
+  ChunkLayout of_codec = {.write_chunk = {HardShape(write)},
+                          .read_chunk = {HardShape(made.read_chunk_shape)}};
+  if (!write.empty()) of_codec.inner_order = {made.inner_order, Strength::kHard};
+  const Status merged = layout.Merge(of_codec);
+  if (!merged) return CannotCreate(merged.error().message, "; the second one is that of codec");
   return CheckNoCodecChunks(layout);
-}
-
-JsonValue TextsOf(const DimensionUnits& units) {
-  JsonValue texts = JsonValue::Array();
-  for (const auto& unit : units) {
-    texts.mutable_items().push_back(unit ? JsonValue::String(UnitText(*unit)) : JsonValue());
-  }
-  return texts;
 }
 
 JsonValue ZeroOf(const DataType& type) {
@@ -170,7 +153,7 @@ Status FinishZarr3(const Schema& schema, const Plan& plan, ArrayMetadata& array)
   (array.shard_shape ? array.sharding : array.codec_json) = CodecsJson(codecs);
   array.fill_json = schema.fill_value.value_or(ZeroOf(array.data_type));
   if (AnyUnit(schema.dimension_units)) {
-    array.attributes.Set("dimension_units", TextsOf(schema.dimension_units));
+    array.attributes.Set("dimension_units", UnitTexts(schema.dimension_units, SixDigits));
   }
   return {};
 }

@@ -93,8 +93,8 @@ Schema Coarser(const Schema& schema, const std::vector<std::int64_t>& factors, b
   for (std::size_t i = 0; i < factors.size(); ++i) {
     DomainDimension& one = level.domain->dimensions[i];
     const std::int64_t size = CoarserSize(one.size(), factors[i]);
-    one.inclusive_min = FloorOf(one.inclusive_min, factors[i]);
-    one.inclusive_max = one.inclusive_min + size - 1;
+    one.lower.value = FloorOf(one.lower.value, factors[i]);
+    one.upper.value = one.lower.value + size - 1;
     if (i >= level.dimension_units.size()) continue;
     auto& unit = level.dimension_units[i];
     if (!unit && nanometres && i + 1 < factors.size()) unit = DimensionUnit{1, "nm"};

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "codec/json/number.h"
 #include "codec/precomputed/scale.h"
 #include "codec/schema/creation_steps.h"
-#include "codec/schema/json_reading.h"
 #include "codec/schema/sharding_choice.h"
 
 namespace unshard {
@@ -24,8 +24,7 @@ IndexDomain DomainOfVolumes() {
   domain.dimensions.resize(kVolumeAxes);
   constexpr std::array<const char*, kVolumeAxes> kLabels = {"x", "y", "z", "channel"};
   for (std::size_t i = 0; i < kVolumeAxes; ++i) domain.dimensions[i].label = kLabels[i];
-  domain.dimensions[kChannel].inclusive_min = 0;
-  domain.dimensions[kChannel].implicit_lower = false;
+  domain.dimensions[kChannel].lower = {0, false};
   return domain;
 }
 
@@ -34,8 +33,8 @@ Extents3 FirstThree(const std::vector<std::int64_t>& values) {
 }
 
 // Nanometres along z, y and x.
-Result<std::vector<std::optional<DimensionUnit>>> UnitsOf(const Schema& schema) {
-  std::vector<std::optional<DimensionUnit>> units(kVolumeAxes, DimensionUnit{1, "nm"});
+Result<DimensionUnits> UnitsOf(const Schema& schema) {
+  DimensionUnits units(kVolumeAxes, DimensionUnit{1, "nm"});
   units.front().reset();
   for (std::size_t i = 0; i < schema.dimension_units.size(); ++i) {
     const auto& unit = schema.dimension_units[i];
@@ -43,7 +42,7 @@ Result<std::vector<std::optional<DimensionUnit>>> UnitsOf(const Schema& schema) 
     if (i == kChannel) return CannotCreate("dimension_units: channels have no unit");
     if (unit->base != "nm") {
       return CannotCreate("dimension_units: a precomputed volume needs lengths, found ",
-                          UnitText(*unit));
+                          DimensionUnitText(*unit, SixDigits));
     }
     units[kChannel - i] = *unit;
   }
@@ -52,12 +51,11 @@ Result<std::vector<std::optional<DimensionUnit>>> UnitsOf(const Schema& schema) 
 
 // Adds the constraints that every volume meets.
 Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
-  UNSHARD_RETURN_IF_ERROR(layout.SetGridOrigin(HardOrigin(domain.origin())));
-  UNSHARD_RETURN_IF_ERROR(layout.SetInnerOrder({3, 2, 1, 0}, Strength::kHard));
-  ChunkShapeConstraints channels;
-  channels.shape = HardShape({0, 0, 0, domain.dimensions[kChannel].size()});
-  UNSHARD_RETURN_IF_ERROR(layout.SetChunk(layout.write_chunk, channels));
-  return layout.SetChunk(layout.read_chunk, channels);
+  const ChunkShapeConstraints channels = {HardShape({0, 0, 0, domain.dimensions[kChannel].size()})};
+  return layout.Merge({.inner_order = {std::vector<std::size_t>{3, 2, 1, 0}, Strength::kHard},
+                       .grid_origin = HardValues(domain.origin()),
+                       .write_chunk = channels,
+                       .read_chunk = channels});
 }
 
 // The value of a member of the codec; "" where it is not constrained.
@@ -91,11 +89,9 @@ Status CheckEncoding(const std::string& encoding, const DataTypeNames& type,
 // The blocks of compressed_segmentation: of about 512 voxels of one channel.
 Result<Extents3> ChooseBlocks(ChunkLayout& layout, const std::vector<std::int64_t>& chunk) {
   constexpr std::int64_t kBlockElements = 512;
-  MergeConstraint(layout.codec_chunk.elements, {kBlockElements, Strength::kSoft});
-  ChunkShapeConstraints one_channel;
-  one_channel.shape = HardShape({0, 0, 0, 1});
-  auto merged = layout.SetChunk(layout.codec_chunk, one_channel);
-  if (!merged) return CannotCreate("chunk_layout.codec_chunk: ", merged.error().message);
+  const ChunkShapeConstraints one_channel = {.shape = HardShape({0, 0, 0, 1}),
+                                             .elements = {kBlockElements, Strength::kSoft}};
+  UNSHARD_RETURN_IF_ERROR(layout.Merge({.codec_chunk = one_channel}));
   auto blocks = ChooseChunkShape(layout.codec_chunk, {chunk.begin(), chunk.end()});
   if (!blocks) return CannotCreate(blocks.error().message);
   return FirstThree(*blocks);
@@ -126,22 +122,16 @@ Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema,
 Status CheckChoice(ChunkLayout layout, const std::optional<ShardingSpec>& sharding,
                    const std::vector<std::int64_t>& volume,
                    const std::vector<std::int64_t>& chunk) {
-  ChunkShapeConstraints read;
-  read.shape = HardShape(chunk);
-  auto merged = layout.SetChunk(layout.read_chunk, read);
-  ChunkShapeConstraints write = read;
+  ChunkLayout chosen = {.write_chunk = {HardShape(chunk)}, .read_chunk = {HardShape(chunk)}};
   if (sharding) {
     const auto shard = ShardShapeInChunks(*sharding, FirstThree(volume), FirstThree(chunk));
     std::vector<std::int64_t> extents = volume;
     for (std::size_t i = 0; shard && i < kChannel; ++i) {
       extents[i] = std::min((*shard)[i] * chunk[i], volume[i]);
     }
-    write.shape = HardShape(extents);
-    if (!shard) write.shape.clear();
+    chosen.write_chunk.shape = shard ? HardShape(extents) : Constraints<std::int64_t>();
   }
-  if (merged) merged = layout.SetChunk(layout.write_chunk, write);
-  if (!merged) return CannotCreate("chunk_layout: ", merged.error().message);
-  return {};
+  return layout.Merge(chosen);
 }
 
 JsonValue EncodingName(ShardEncoding encoding) {
@@ -166,7 +156,7 @@ Result<JsonValue> ChooseEncoding(const std::string& encoding, const CodecConstra
   JsonValue members = JsonValue::Object({{"encoding", JsonValue::String(encoding)}});
   if (encoding == "compressed_segmentation") {
     UNSHARD_ASSIGN_OR_RETURN(const Extents3 blocks, ChooseBlocks(layout, chunk));
-    members.Set("compressed_segmentation_block_size", IntegerArray({blocks.begin(), blocks.end()}));
+    members.Set("compressed_segmentation_block_size", ExtentsJson(blocks));
   } else {
     UNSHARD_RETURN_IF_ERROR(CheckNoCodecChunks(layout));
   }
@@ -226,9 +216,9 @@ Result<ArrayMetadata> NewScale(const Schema& schema) {
   auto fixed = SetFixed(domain, layout);
   if (!fixed) {
     return CannotCreate(
-        "chunk_layout: precomputed volumes always have the inner_order 3, 2, 1, 0, the grid_origin "
-        "of the domain and all channels in a chunk: ",
-        fixed.error().message);
+        fixed.error().message,
+        "; precomputed volumes always have the inner_order 3, 2, 1, 0, the grid_origin of the "
+        "domain and all channels in a chunk");
   }
   ArrayMetadata array;
   array.dialect = ArrayDialect::kPrecomputed;

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/array/units.h"
 #include "codec/core/error.h"
 #include "codec/json/json.h"
 #include "codec/schema/chunk_layout.h"
 #include "codec/schema/codec_constraints.h"
-#include "codec/schema/dimension_units.h"
 #include "codec/schema/index_domain.h"
 #include "codec/types/data_type.h"
 

@@ -9,13 +9,9 @@ namespace unshard {
 namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
-constexpr unsigned kMostPreshiftBits = 9;
+constexpr unsigned kMaxPreshiftBits = 9;
 
 using Bits3 = std::array<unsigned, 3>;
-
-std::int64_t ChunksAlong(std::int64_t extent, std::int64_t chunk) {
-  return extent / chunk + (extent % chunk != 0 ? 1 : 0);
-}
 
 // The bits of a chunk id that tell positions along each dimension apart (the compressed Morton
 // code).
@@ -114,7 +110,7 @@ Result<ShardingSpec> ChooseSharding(const ChunkShapeConstraints& write_chunk,
                 "double along x, y and z in turn: make it a soft constraint");
   }
   ShardingSpec spec;
-  spec.preshift_bits = std::min(best, kMostPreshiftBits);
+  spec.preshift_bits = std::min(best, kMaxPreshiftBits);
   spec.minishard_bits = best - spec.preshift_bits;
   spec.shard_bits = Sum(most) - best;
   spec.minishard_index_encoding = ShardEncoding::kGzip;

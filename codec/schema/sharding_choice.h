@@ -22,6 +22,11 @@ using Extents3 = std::array<std::int64_t, 3>;
 Result<ShardingSpec> ChooseSharding(const ChunkShapeConstraints& write_chunk,
                                     const Extents3& volume, const Extents3& chunk);
 
+// The number of chunks along a dimension; the last one may be clipped.
+constexpr std::int64_t ChunksAlong(std::int64_t extent, std::int64_t chunk) {
+  return extent / chunk + (extent % chunk != 0 ? 1 : 0);
+}
+
 // The number of bits of a chunk id.
 unsigned ChunkIdBits(const Extents3& volume, const Extents3& chunk);
 

@@ -17,9 +17,9 @@
 #include "codec/array/array_metadata.h"
 #include "codec/core/text.h"
 #include "codec/json/json.h"
+#include "codec/json/number.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/schema/json_reading.h"
 #include "fs/common/readable.h"
 
 namespace unshard {

@@ -5,29 +5,6 @@
 namespace unshard {
 namespace {
 
-TEST(DimensionUnit, TextsAreThoseOfTensorStore) {
-  EXPECT_EQ(ParseDimensionUnit("8.5 nm"), (DimensionUnit{8.5, "nm"}));
-  EXPECT_EQ(ParseDimensionUnit("nm"), (DimensionUnit{1, "nm"}));
-  EXPECT_EQ(ParseDimensionUnit("1"), (DimensionUnit{1, ""}));
-  EXPECT_EQ(ParseDimensionUnit("4e3um"), (DimensionUnit{4000, "um"}));
-  EXPECT_EQ(ParseDimensionUnit("inch"), (DimensionUnit{1, "inch"}));
-  EXPECT_EQ(ParseDimensionUnit("\v+.5\fnm "), (DimensionUnit{0.5, "nm"}));
-  EXPECT_EQ(ParseDimensionUnit("-4nm"), (DimensionUnit{-4, "nm"}));
-  EXPECT_EQ(ParseDimensionUnit("+-4nm"), (DimensionUnit{1, "+-4nm"}));
-  EXPECT_EQ(ParseDimensionUnit("1e999nm"), (DimensionUnit{1, "1e999nm"}));
-  for (const char* text : {"8.5 nm", "nm", "1", "0.25 um"}) {
-    EXPECT_EQ(DimensionUnitText(ParseDimensionUnit(text)), text);
-  }
-}
-
-TEST(DimensionUnit, LengthsAreCountedInNanometres) {
-  EXPECT_EQ(Nanometres({4, "nm"}), 4);
-  EXPECT_EQ(Nanometres({0.5, "um"}), 500);
-  EXPECT_EQ(Nanometres({2, "micrometer"}), 2000);
-  EXPECT_EQ(Nanometres({1, "s"}), std::nullopt);
-  EXPECT_EQ(Nanometres({1, ""}), std::nullopt);
-}
-
 class Chunks : public testing::Test {
  protected:
   static ArrayMetadata Array(ArrayDialect dialect) {

@@ -43,14 +43,13 @@ TEST(ChunkLayout, TheWholeExtentIsASoftConstraint) {
 
 TEST(ChunkLayout, HardConstraintsMustAgree) {
   EXPECT_EQ(LayoutJson(R"({"chunk": {"shape": [5, 2]}, "read_chunk": {"shape": [6, 2]}})"),
-            "chunk_layout.read_chunk.shape: dimension 0 has conflicting hard "
-            "constraints");
+            "chunk_layout.read_chunk.shape[0]: conflicting values: 5 and 6");
 }
 
 TEST(Schema, FailuresNameThePath) {
   const auto message = [](const std::string& text) { return ParseSchema(text).error().message; };
   EXPECT_EQ(message(R"({"domain": {"shape": [4]}, "rank": 3})"),
-            "domain: rank 1 conflicts with rank 3");
+            "domain: conflicting ranks: 3 and 1");
   EXPECT_EQ(message(R"({"shape": [4]})"),
             "shape: unknown member; known members: rank, dtype, domain, chunk_layout, codec, "
             "fill_value, dimension_units");
