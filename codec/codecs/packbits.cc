@@ -22,36 +22,41 @@ Result<unsigned> ParseBit(const CodecOptions& options, const char* key, unsigned
   return static_cast<unsigned>(bit);
 }
 
-// Little-endian integers of `size` bytes, at most 8.
-std::uint64_t LoadBits(const std::uint8_t* at, std::uint32_t size) {
-  std::uint64_t bits = 0;
-  for (std::uint32_t i = size; i-- > 0;) bits = bits << 8 | at[i];
-  return bits;
+// Calls `visit` with an unsigned integer of `size` bytes.
+template <class Visit>
+void VisitSize(std::uint32_t size, const Visit& visit) {
+  switch (size) {
+    case 1:
+      return visit(std::uint8_t());
+    case 2:
+      return visit(std::uint16_t());
+    case 4:
+      return visit(std::uint32_t());
+    default:
+      return visit(std::uint64_t());
+  }
 }
 
-void StoreBits(std::uint8_t* at, std::uint32_t size, std::uint64_t bits) {
-  for (std::uint32_t i = 0; i < size; ++i) at[i] = static_cast<std::uint8_t>(bits >> (8 * i));
-}
-
-// Bits, the lowest ones of a byte first.
+// Bits, the lowest ones of a byte first. Requires: not more bits are written than there is room
+// for, and that is 0.
 class BitWriter {
  public:
-  explicit BitWriter(ByteVector& to) : to_(to) {}
+  explicit BitWriter(std::span<std::uint8_t> to) : to_(to) {}
   void Put(std::uint64_t bits, unsigned count) {
     while (count > 0) {
-      if (used_ == 0) to_.push_back(0);
-      const unsigned part = std::min(count, 8 - used_);
-      const std::uint64_t low = bits & ((std::uint64_t{1} << part) - 1);
-      to_.back() = static_cast<std::uint8_t>(to_.back() | low << used_);
-      used_ = (used_ + part) % 8;
+      const auto shift = static_cast<unsigned>(at_ % 8);
+      const unsigned part = std::min(count, 8 - shift);
+      const std::uint64_t low = bits & ((1U << part) - 1);
+      to_[at_ / 8] = static_cast<std::uint8_t>(to_[at_ / 8] | low << shift);
       bits >>= part;
       count -= part;
+      at_ += part;
     }
   }
 
  private:
-  ByteVector& to_;
-  unsigned used_ = 0;  // bits of the last byte
+  const std::span<std::uint8_t> to_;
+  std::size_t at_ = 0;
 };
 
 // Requires: not more bits are read than there are.
@@ -92,7 +97,7 @@ class BitPacking final : public ArrayToBytesCodec {
   [[nodiscard]] std::optional<std::uint64_t> EncodedSize(ShapeSpan shape) const override {
     const auto bytes = VoxelBytes(type_, shape);
     if (!bytes) return std::nullopt;
-    return (BitsOf(*bytes / type_.size) + 7) / 8 + (padding_ == Padding::kNotEncoded ? 0 : 1);
+    return SizeOf(*bytes / type_.size);
   }
   [[nodiscard]] Result<ByteVector> Encode(Voxels decoded) const override;
   // Bits that are not packed are 0, but those of signed integers above the packed ones repeat the
@@ -114,6 +119,9 @@ class BitPacking final : public ArrayToBytesCodec {
   [[nodiscard]] unsigned PackedBits() const { return last_bit_ - first_bit_ + 1; }
   [[nodiscard]] std::uint64_t BitsOf(std::uint64_t item_count) const {
     return item_count * (type_.kind == DataType::Kind::kComplex ? 2 : 1) * PackedBits();
+  }
+  [[nodiscard]] std::uint64_t SizeOf(std::uint64_t item_count) const {
+    return (BitsOf(item_count) + 7) / 8 + (padding_ == Padding::kNotEncoded ? 0 : 1);
   }
   [[nodiscard]] std::uint8_t LeftOver(std::uint64_t item_count) const {
     return static_cast<std::uint8_t>((8 - BitsOf(item_count) % 8) % 8);
@@ -160,18 +168,22 @@ Result<ByteVector> BitPacking::Encode(Voxels decoded) const {
   ByteVector items = std::move(decoded).TakeBytes();
   if (swaps_) ReverseBytes(items, type_.ordered_size());
   const std::uint64_t count = items.size() / type_.size;
-  ByteVector packed;
-  packed.reserve(BitsOf(count) / 8 + 2);
-  if (padding_ == Padding::kFirstByte) packed.push_back(LeftOver(count));
-  BitWriter writer(packed);
-  const std::uint32_t size = type_.ordered_size();
-  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - PackedBits());
-  for (std::size_t at = 0; at < items.size(); at += size) {
-    std::uint64_t bits = LoadBits(&items[at], size);
-    if (type_.kind == DataType::Kind::kBool) bits = bits != 0 ? 1 : 0;
-    writer.Put(bits >> first_bit_ & mask, PackedBits());
+  ByteVector packed(SizeOf(count));
+  std::span<std::uint8_t> room(packed);
+  if (padding_ != Padding::kNotEncoded) {
+    const bool at_start = padding_ == Padding::kFirstByte;
+    (at_start ? packed.front() : packed.back()) = LeftOver(count);
+    room = room.subspan(at_start ? 1 : 0, room.size() - 1);
   }
-  if (padding_ == Padding::kLastByte) packed.push_back(LeftOver(count));
+  BitWriter writer(room);
+  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - PackedBits());
+  VisitSize(type_.ordered_size(), [&](auto component) {
+    for (std::size_t at = 0; at < items.size(); at += sizeof(component)) {
+      std::uint64_t bits = LoadLe<decltype(component)>(&items[at]);
+      if (type_.kind == DataType::Kind::kBool) bits = bits != 0 ? 1 : 0;
+      writer.Put(bits >> first_bit_ & mask, PackedBits());
+    }
+  });
   return packed;
 }
 
@@ -196,11 +208,12 @@ Result<Voxels> BitPacking::Decode(ByteSpan packed, ShapeSpan shape) const {
   UNSHARD_ASSIGN_OR_RETURN(packed, WithoutPadding(packed, bytes / type_.size));
   ByteVector items(bytes);
   BitReader reader(packed);
-  const std::uint32_t size = type_.ordered_size();
-  for (std::size_t at = 0; at < items.size(); at += size) {
-    StoreBits(&items[at], size, Component(reader.Get(PackedBits())));
-  }
-  if (swaps_) ReverseBytes(items, size);
+  VisitSize(type_.ordered_size(), [&](auto component) {
+    for (std::size_t at = 0; at < items.size(); at += sizeof(component)) {
+      StoreLe(&items[at], static_cast<decltype(component)>(Component(reader.Get(PackedBits()))));
+    }
+  });
+  if (swaps_) ReverseBytes(items, type_.ordered_size());
   return Voxels::Make(type_, {shape.begin(), shape.end()}, std::move(items));
 }
 

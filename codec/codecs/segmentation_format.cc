@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -147,27 +146,6 @@ std::optional<std::uint64_t> SegmentationLayout::PackedWords(const Extent& posit
 
 // --- Labels
 
-// Labels are copied unchanged where the processor is little-endian, as the format is.
-template <class Label>
-Label LoadLabel(const std::uint8_t* at) {
-  if constexpr (std::endian::native != std::endian::little) {
-    return static_cast<Label>(sizeof(Label) == 8 ? LoadU64Le(at) : LoadU32Le(at));
-  }
-  Label label;
-  std::memcpy(&label, at, sizeof(Label));
-  return label;
-}
-
-template <class Label>
-void StoreLabel(std::uint8_t* at, Label label) {
-  if constexpr (std::endian::native != std::endian::little) {
-    for (std::size_t i = 0; i < sizeof(Label); ++i)
-      at[i] = static_cast<std::uint8_t>(label >> 8 * i);
-    return;
-  }
-  std::memcpy(at, &label, sizeof(Label));
-}
-
 // Calls visit(first voxel, its position in the full block, number of voxels) for each row of the
 // block at `begin`, as far as it lies within the chunk. Returns false as soon as `visit` does.
 template <class Visit>
@@ -224,7 +202,7 @@ class BlockLabels {
     ForEachRow(form_, begin, [&](std::uint64_t voxel, std::uint64_t, std::uint64_t count) {
       const std::uint8_t* at = labels_ + voxel * sizeof(Label);
       for (std::uint64_t i = 0; i < count; ++i, at += sizeof(Label)) {
-        const Label label = LoadLabel<Label>(at);
+        const Label label = LoadLe<Label>(at);
         // Most neighbours are equal.
         const bool is_same = !numbers_.empty() && found_[numbers_.back()] == label;
         numbers_.push_back(is_same ? numbers_.back() : NumberOf(label));
@@ -405,7 +383,7 @@ struct PackedBlock {
       for (std::uint64_t i = 0; i < end; ++i) {
         const std::uint32_t index = word & kMask;
         if (index >= entries) return false;
-        StoreLabel(to, LoadLabel<Label>(table + index * sizeof(Label)));
+        StoreLe(to, LoadLe<Label>(table + index * sizeof(Label)));
         to += sizeof(Label);
         if constexpr (kBits < 32) word >>= kBits;
       }
@@ -446,11 +424,11 @@ Status DecodeChannel(ByteSpan encoded, const SegmentationLayout& layout, std::ui
     header += kSegmentationHeaderWords;
     const std::uint8_t* const table = encoded.data() + 4 * block.table;
     if (block.bits == 0) {
-      const Label label = LoadLabel<Label>(table);
+      const Label label = LoadLe<Label>(table);
       ForEachRow(layout.form(), begin,
                  [&](std::uint64_t voxel, std::uint64_t, std::uint64_t count) {
                    for (std::uint64_t i = 0; i < count; ++i) {
-                     StoreLabel(to + (voxel + i) * sizeof(Label), label);
+                     StoreLe(to + (voxel + i) * sizeof(Label), label);
                    }
                    return true;
                  });

@@ -11,18 +11,13 @@ namespace {
 
 constexpr CrcTables kHighTables = HighBitFirstTables(0x04c11db7);
 
-std::uint32_t LoadHighByteFirst(const std::uint8_t* at) {
-  return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[2]} << 8 |
-         at[3];
-}
-
 }  // namespace
 
 std::uint32_t ExtendChecksumByTable(std::uint32_t sum, ByteSpan bytes) {
   std::uint32_t crc = ~sum;
   while (bytes.size() >= 8) {
-    const std::uint32_t first = crc ^ LoadHighByteFirst(bytes.data());
-    const std::uint32_t second = LoadHighByteFirst(bytes.data() + 4);
+    const std::uint32_t first = crc ^ LoadU32Be(bytes.data());
+    const std::uint32_t second = LoadU32Be(bytes.data() + 4);
     crc = kHighTables[7][first >> 24] ^ kHighTables[6][first >> 16 & 0xff] ^
           kHighTables[5][first >> 8 & 0xff] ^ kHighTables[4][first & 0xff] ^
           kHighTables[3][second >> 24] ^ kHighTables[2][second >> 16 & 0xff] ^

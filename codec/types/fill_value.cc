@@ -44,18 +44,6 @@ std::optional<std::uint64_t> FloatBits(const FloatFormat& format, const JsonValu
   return format.Round(*NumberOf(value));
 }
 
-void AppendLittleEndian(ByteVector& item, std::uint64_t value, std::uint32_t size) {
-  for (std::uint32_t i = 0; i < size; ++i) {
-    item.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-  }
-}
-
-std::uint64_t LoadLittleEndian(ByteSpan item) {
-  std::uint64_t value = 0;
-  for (std::size_t i = item.size(); i-- > 0;) value = value << 8 | item[i];
-  return value;
-}
-
 Result<std::uint64_t> ParseBool(const JsonCursor& value) {
   if (value.value().is_boolean()) return std::uint64_t{value.value().boolean()};
   const auto number = value.Unsigned(0, 1);  // as old writers have it
@@ -84,7 +72,7 @@ Result<ByteVector> ParseComplex(const JsonCursor& value, const DataType& type) {
   ByteVector item;
   for (const JsonCursor& part : *parts) {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bits, ParseFloat(part, FormatOf(type)));
-    AppendLittleEndian(item, bits, type.ordered_size());
+    AppendLe(item, bits, type.ordered_size());
   }
   return item;
 }
@@ -116,7 +104,7 @@ std::string FloatText(double value, std::uint32_t size) {
 
 // Quoted hexadecimal bits for a NaN that has no name.
 JsonValue WriteFloat(ByteSpan bytes, const FloatFormat& format) {
-  const std::uint64_t bits = LoadLittleEndian(bytes);
+  const std::uint64_t bits = LoadLe(bytes.data(), bytes.size());
   if (bits == format.nan()) return JsonValue::String("NaN");
   if (bits == format.infinity()) return JsonValue::String("Infinity");
   if (bits == (format.infinity() | format.sign())) return JsonValue::String("-Infinity");
@@ -134,16 +122,16 @@ bool IsHex(const JsonValue& value) {
 // Base64 of the float64 with the value of a float, or of one part of a complex item.
 JsonValue WriteFloat64(ByteSpan bytes, const FloatFormat& format) {
   ByteVector item;
-  const double value = format.ValueOf(LoadLittleEndian(bytes));
-  AppendLittleEndian(item, kFloat64.Round(value), kFloat64.size);
+  const double value = format.ValueOf(LoadLe(bytes.data(), bytes.size()));
+  AppendLe(item, kFloat64.Round(value), kFloat64.size);
   return JsonValue::String(EncodeBase64(item));
 }
 
 bool AppendFloat64(const JsonValue& value, const FloatFormat& format, ByteVector& item) {
   const auto bytes = value.is_string() ? DecodeBase64(value.text()) : std::nullopt;
   if (!bytes || bytes->size() != kFloat64.size) return false;
-  const double number = kFloat64.ValueOf(LoadLittleEndian(*bytes));
-  AppendLittleEndian(item, std::isnan(number) ? format.nan() : format.Round(number), format.size);
+  const double number = kFloat64.ValueOf(LoadLe(bytes->data(), bytes->size()));
+  AppendLe(item, std::isnan(number) ? format.nan() : format.Round(number), format.size);
   return true;
 }
 
@@ -223,7 +211,7 @@ Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type)
     }
   }
   ByteVector item;
-  AppendLittleEndian(item, bits, type.size);
+  AppendLe(item, bits, type.size);
   return item;
 }
 
@@ -244,7 +232,7 @@ JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type) {
       return JsonValue::Boolean(item[0] != 0);
     case Kind::kSigned:
     case Kind::kUnsigned:
-      return JsonValue::Number(IntegerText(LoadLittleEndian(item), type));
+      return JsonValue::Number(IntegerText(LoadLe(item.data(), item.size()), type));
     case Kind::kFloat:
     case Kind::kBrainFloat:
       return WriteFloat(item, FormatOf(type));

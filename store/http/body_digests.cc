@@ -68,10 +68,8 @@ Result<std::string> Crc32cOf(const HttpBody& body) {
   std::uint32_t crc32c = 0;
   UNSHARD_RETURN_IF_ERROR(
       ForEachPiece(body, [&](ByteSpan piece) { crc32c = Crc32cExtend(crc32c, piece); }));
-  std::array<unsigned char, 4> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<unsigned char>(crc32c >> (24 - 8 * i));
-  }
+  ByteVector bytes;
+  AppendU32Be(bytes, crc32c);
   return EncodeBase64(bytes);
 }
 
