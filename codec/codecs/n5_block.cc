@@ -12,7 +12,10 @@
 #include "codec/chain/codec_chain.h"
 #include "codec/chain/transpose.h"
 #include "codec/codecs/codecs.h"
+#include "codec/codecs/compressor.h"
 #include "codec/core/byte_range.h"
+#include "codec/core/strided_copy.h"
+#include "codec/core/text.h"
 #include "codec/json/writer.h"
 
 namespace unshard {
@@ -20,60 +23,27 @@ namespace {
 
 constexpr std::uint64_t kMaxBlockExtent = 0xffffffff;
 
-void AppendU16Be(ByteVector& to, std::size_t value) {
-  to.push_back(static_cast<std::uint8_t>(value >> 8));
-  to.push_back(static_cast<std::uint8_t>(value));
-}
-
-void AppendU32Be(ByteVector& to, std::uint64_t value) {
-  AppendU16Be(to, static_cast<std::size_t>(value >> 16));
-  AppendU16Be(to, static_cast<std::size_t>(value));
-}
-
-tl::unexpected<Error> DamagedBlock(const std::string& expected) {
-  return Fail(ErrorCode::kDataLoss, "N5 block: ", expected);
-}
-
-// As N5 lists it, fastest axis first.
-std::string ShapeText(ShapeSpan shape) {
-  std::string text;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    if (!text.empty()) text += ", ";
-    text += std::to_string(shape[axis]);
-  }
-  return "[" + text + "]";
-}
+constexpr const char* kN5Block = "N5 block";
 
 Shape ReversedShape(ShapeSpan shape) { return {shape.rbegin(), shape.rend()}; }
+
+// As N5 lists it, fastest axis first.
+std::string ListedShape(ShapeSpan shape) { return ShapeText(ReversedShape(shape)); }
 
 // The voxels in another shape: those outside of it are dropped, and those that it adds are 0.
 Result<Voxels> Reshape(const Voxels& voxels, ShapeSpan shape) {
   const ByteVector zero(voxels.type().size);
   UNSHARD_ASSIGN_OR_RETURN(Voxels result,
                            Voxels::Filled(voxels.type(), {shape.begin(), shape.end()}, zero));
-  if (voxels.bytes().empty() || result.bytes().empty()) return result;
-  const Shape& from_shape = voxels.shape();
-  const std::size_t item = zero.size();
-  const std::size_t rank = shape.size();
-  const std::size_t run =
-      rank == 0 ? 1 : static_cast<std::size_t>(std::min(shape.back(), from_shape.back()));
-  std::vector<std::uint64_t> position(rank, 0);
-  for (;;) {
-    std::uint64_t from = 0;
-    std::uint64_t to = 0;
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      from = from * from_shape[axis] + position[axis];
-      to = to * shape[axis] + position[axis];
-    }
-    const std::uint8_t* const source = voxels.bytes().data() + from * item;
-    std::copy(source, source + run * item, result.mutable_bytes().data() + to * item);
-    std::size_t axis = rank > 0 ? rank - 1 : 0;  // the last one is copied in runs
-    for (; axis > 0; --axis) {
-      if (++position[axis - 1] < std::min(shape[axis - 1], from_shape[axis - 1])) break;
-      position[axis - 1] = 0;
-    }
-    if (axis == 0) return result;
+  const auto from_strides = StridesOf(voxels.shape(), zero.size());
+  const auto to_strides = StridesOf(shape, zero.size());
+  std::vector<StridedAxis> axes;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    axes.push_back(
+        {std::min(shape[axis], voxels.shape()[axis]), from_strides[axis], to_strides[axis]});
   }
+  CopyStrided(voxels.bytes().data(), result.mutable_bytes().data(), axes, zero.size());
+  return result;
 }
 
 struct N5Header {
@@ -86,23 +56,22 @@ struct N5Header {
 // where it is damaged, and with kNotSupported for mode 2, whose objects are no voxels.
 Result<N5Header> ParseHeader(ByteSpan block, std::size_t rank) {
   if (block.size() < 4) {
-    return DamagedBlock("expected a header, found " + std::to_string(block.size()) + " bytes");
+    return Damaged(kN5Block, "expected a header, found ", block.size(), " bytes");
   }
   const std::uint64_t mode = LoadU16Be(block.data());
   if (mode == 2) {
     return Fail(ErrorCode::kNotSupported, "N5 block: mode 2 (objects) is not supported");
   }
-  if (mode > 2) return DamagedBlock("expected mode 0 or 1, found " + std::to_string(mode));
+  if (mode > 2) return Damaged(kN5Block, "expected mode 0 or 1, found ", mode);
   const std::uint64_t dimensions = LoadU16Be(block.data() + 2);
   if (dimensions != rank) {
-    return DamagedBlock("expected " + std::to_string(rank) + " dimensions, found " +
-                        std::to_string(dimensions));
+    return Damaged(kN5Block, "expected ", rank, " dimensions, found ", dimensions);
   }
   N5Header header;
   header.size = 4 + 4 * rank + (mode == 1 ? 4 : 0);
   if (block.size() < header.size) {
-    return DamagedBlock("expected a header of " + std::to_string(header.size) + " bytes, found " +
-                        std::to_string(block.size()) + " bytes");
+    return Damaged(kN5Block, "expected a header of ", header.size, " bytes, found ", block.size(),
+                   " bytes");
   }
   for (std::size_t axis = rank; axis-- > 0;) {
     header.shape.push_back(LoadU32Be(block.data() + 4 + 4 * axis));
@@ -110,12 +79,12 @@ Result<N5Header> ParseHeader(ByteSpan block, std::size_t rank) {
   const auto count = CheckedProduct(header.shape);
   if (mode == 1) header.item_count = LoadU32Be(block.data() + 4 + 4 * rank);
   if (mode == 0 && !count) {
-    return DamagedBlock("the extents " + ShapeText(header.shape) + " are too large");
+    return Damaged(kN5Block, "the extents ", ListedShape(header.shape), " are too large");
   }
   if (mode == 0) header.item_count = *count;
   if (header.item_count == count) return header;
   return Fail(ErrorCode::kNotSupported, "N5 block: expected one item for each voxel of ",
-              ShapeText(header.shape), ", found ", header.item_count, " items");
+              ListedShape(header.shape), ", found ", header.item_count, " items");
 }
 
 // How an array has the axes of its blocks.
@@ -155,8 +124,8 @@ class N5Block final : public ArrayToBytesCodec {
     UNSHARD_ASSIGN_OR_RETURN(const N5Header header, ParseHeader(encoded, most.size()));
     for (std::size_t axis = 0; axis < most.size(); ++axis) {
       if (header.shape[axis] > most[axis]) {
-        return DamagedBlock("expected at most the block size " + ShapeText(most) + ", found " +
-                            ShapeText(header.shape));
+        return Damaged(kN5Block, "expected at most the block size ", ListedShape(most), ", found ",
+                       ListedShape(header.shape));
       }
     }
     UNSHARD_ASSIGN_OR_RETURN(Voxels voxels,
@@ -173,7 +142,7 @@ class N5Block final : public ArrayToBytesCodec {
     const Shape& most = axes_.max_shape ? *axes_.max_shape : shape;
     if (!std::equal(shape.begin(), shape.end(), most.begin(), most.end(), fits)) {
       return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the block size ",
-                  ShapeText(most), ", found ", ShapeText(shape));
+                  ListedShape(most), ", found ", ListedShape(shape));
     }
     ByteVector block = MakeN5BlockHeader(shape);
     UNSHARD_ASSIGN_OR_RETURN(const ByteVector payload, items_->Encode(std::move(voxels)));
@@ -278,8 +247,9 @@ Result<std::optional<CodecSpec>> ParseCompression(const JsonCursor& compression)
 ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
   ByteVector header;
   AppendU16Be(header, 0);
-  AppendU16Be(header, shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) AppendU32Be(header, shape[axis]);
+  AppendU16Be(header, static_cast<std::uint32_t>(shape.size()));
+  for (std::size_t axis = shape.size(); axis-- > 0;)
+    AppendU32Be(header, static_cast<std::uint32_t>(shape[axis]));
   return header;
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "codec/core/lower_case.h"
+#include "codec/core/strided_copy.h"
 
 namespace unshard {
 namespace {
@@ -89,66 +89,21 @@ bool KeepsOrder(const AxisMap& map) {
   return true;
 }
 
-namespace {
-
-// Copies a box axis by axis; the innermost axis at once where its items are adjacent in both
-// chunks.
-class BoxCopy {
- public:
-  BoxCopy(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to)
-      : item_(from.type().size), from_(from.bytes().data()), to_(to.mutable_bytes().data()) {
-    std::vector<std::uint64_t> strides(from.shape().size(), item_);
-    for (std::size_t axis = strides.size(); axis-- > 1;) {
-      strides[axis - 1] = strides[axis] * from.shape()[axis];
-    }
-    for (std::size_t axis = 0; axis < strides.size(); ++axis)
-      from_ += strides[axis] * box.from[axis];
-    std::uint64_t stride = item_;
-    dimensions_.resize(map.size());
-    for (std::size_t axis = map.size(); axis-- > 0;) {
-      dimensions_[axis] = {box.extent[axis], map[axis] ? strides[*map[axis]] : 0, stride};
-      to_ += stride * box.to[axis];
-      stride *= to.shape()[axis];
-    }
-  }
-
-  void Run() const { Copy(0, from_, to_); }
-
- private:
-  struct Dimension {
-    std::uint64_t extent = 0;
-    std::uint64_t from_stride = 0;
-    std::uint64_t to_stride = 0;
-  };
-
-  void Copy(std::size_t axis, const std::uint8_t* from, std::uint8_t* to) const {
-    if (axis == dimensions_.size()) {
-      std::memcpy(to, from, item_);
-      return;
-    }
-    const Dimension& one = dimensions_[axis];
-    const bool innermost = axis + 1 == dimensions_.size();
-    if (innermost && (one.from_stride == item_ || one.extent == 1)) {
-      std::memcpy(to, from, one.extent * item_);
-      return;
-    }
-    for (std::uint64_t i = 0; i < one.extent; ++i) {
-      Copy(axis + 1, from + i * one.from_stride, to + i * one.to_stride);
-    }
-  }
-
-  const std::uint64_t item_;
-  const std::uint8_t* from_;
-  std::uint8_t* to_;
-  std::vector<Dimension> dimensions_;
-};
-
-}  // namespace
-
 void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to) {
-  const bool empty = std::any_of(box.extent.begin(), box.extent.end(),
-                                 [](std::uint64_t extent) { return extent == 0; });
-  if (!empty) BoxCopy(from, map, box, to).Run();
+  const std::uint64_t item = from.type().size;
+  const auto from_strides = StridesOf(from.shape(), item);
+  const auto to_strides = StridesOf(to.shape(), item);
+  const std::uint8_t* source = from.bytes().data();
+  for (std::size_t axis = 0; axis < from_strides.size(); ++axis) {
+    source += from_strides[axis] * box.from[axis];
+  }
+  std::uint8_t* target = to.mutable_bytes().data();
+  std::vector<StridedAxis> axes;
+  for (std::size_t axis = 0; axis < map.size(); ++axis) {
+    target += to_strides[axis] * box.to[axis];
+    axes.push_back({box.extent[axis], map[axis] ? from_strides[*map[axis]] : 0, to_strides[axis]});
+  }
+  CopyStrided(source, target, axes, item);
 }
 
 }  // namespace unshard

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/strided_copy.h"
 
 namespace unshard {
 namespace {
@@ -94,38 +95,23 @@ ChunkSections::Interval ChunkSections::IntervalOf(std::uint64_t number, std::siz
 ByteVector CutSection(const ChunkSections& sections, std::uint64_t number,
                       std::span<const std::uint64_t> chunk_shape, std::uint64_t item_bytes,
                       std::span<const std::uint8_t> voxels) {
-  const std::size_t rank = chunk_shape.size();
-  std::vector<ChunkSections::Interval> box;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    box.push_back(sections.IntervalOf(number, axis, chunk_shape[axis]));
+  std::vector<std::uint64_t> extents;
+  std::uint64_t begin = 0;  // of the section, in bytes
+  const auto from_strides = StridesOf(chunk_shape, item_bytes);
+  for (std::size_t axis = 0; axis < chunk_shape.size(); ++axis) {
+    const auto interval = sections.IntervalOf(number, axis, chunk_shape[axis]);
+    extents.push_back(interval.extent);
+    begin += interval.begin * from_strides[axis];
   }
-  // Faster axes of which a section has all are copied with the one before them.
-  std::size_t axis = rank;
-  std::uint64_t run = item_bytes, stride = item_bytes;
-  while (axis > 0) {
-    --axis;
-    run = stride * box[axis].extent;
-    if (axis == 0 || box[axis].extent != chunk_shape[axis]) break;
-    stride *= chunk_shape[axis];
+  const auto to_strides = StridesOf(extents, item_bytes);
+  std::vector<StridedAxis> axes;
+  std::uint64_t size = item_bytes;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    axes.push_back({extents[axis], from_strides[axis], to_strides[axis]});
+    size *= extents[axis];
   }
-  ByteVector bytes;
-  std::uint64_t size = run;
-  for (std::size_t slower = 0; slower < axis; ++slower) size *= box[slower].extent;
-  bytes.reserve(size);
-  std::vector<std::uint64_t> at(axis, 0);  // in the box
-  while (bytes.size() < size) {
-    std::uint64_t from = 0;
-    for (std::size_t slower = 0; slower < axis; ++slower) {
-      from = from * chunk_shape[slower] + box[slower].begin + at[slower];
-    }
-    if (rank > 0) from = (from * chunk_shape[axis] + box[axis].begin) * stride;
-    const auto begin = voxels.begin() + static_cast<std::ptrdiff_t>(from);
-    bytes.insert(bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(run));
-    for (std::size_t slower = axis; slower-- > 0;) {
-      if (++at[slower] < box[slower].extent) break;
-      at[slower] = 0;
-    }
-  }
+  ByteVector bytes(size);
+  CopyStrided(voxels.data() + begin, bytes.data(), axes, item_bytes);
   return bytes;
 }
 
