@@ -117,17 +117,16 @@ Result<Encoder> MakeBloscEncoder(const CodecOptions& options, std::uint32_t item
 
 std::string BloscVersion() { return blosc_get_version_string(); }
 
-constexpr Library kLibblosc = {"blosc", "libblosc", BloscVersion};
-constexpr CompressorFunctions kBlosc = {DecodeBlosc, MakeBloscEncoder};
+constexpr LibraryCompressor kBlosc = {
+    {"blosc", "libblosc", BloscVersion}, DecodeBlosc, MakeBloscEncoder};
 
 #else
-constexpr Library kLibblosc = {"blosc", "libblosc"};
-constexpr CompressorFunctions kBlosc = {};
+constexpr LibraryCompressor kBlosc = {{"blosc", "libblosc"}};
 #endif
 
 }  // namespace
 
-const Library& Libblosc() { return kLibblosc; }
+const Library& Libblosc() { return kBlosc.library; }
 
 const CodecDefinition& BloscCodec() {
   using Spelling = CodecOption::Spelling;
@@ -153,8 +152,7 @@ const CodecDefinition& BloscCodec() {
        .max_in_schemas = 255,
        .only_in = kZarr3},
       {.name = "blocksize", .max = kMaxInt, .max_in_schemas = 715827542}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libblosc, kBlosc>, kOptions,
-                                               true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kBlosc>, kOptions, true};
   return kDefinition;
 }
 

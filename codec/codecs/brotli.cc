@@ -1,5 +1,4 @@
-#include "codec/codecs/brotli.h"
-
+// Brotli (RFC 7932): no document names it, but suffixes of files do.
 #ifdef UNSHARD_BROTLI
 #include <brotli/decode.h>
 #include <brotli/encode.h>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "codec/codecs/compressor.h"
+#include "codec/codecs/file_suffixes.h"
 
 namespace unshard {
 namespace {
@@ -24,7 +24,7 @@ Result<ByteVector> DecodeBrotli(ByteSpan stored, std::uint64_t max_bytes) {
   if (!decoder) return NoMemory("br");
   const std::uint8_t* input = stored.data();
   std::size_t input_left = stored.size();
-  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
     std::size_t room_left = room;
     const BrotliDecoderResult result =
         BrotliDecoderDecompressStream(decoder.get(), &input_left, &input, &room_left, &at, nullptr);
@@ -34,9 +34,9 @@ Result<ByteVector> DecodeBrotli(ByteSpan stored, std::uint64_t max_bytes) {
     }
     const bool done = result == BROTLI_DECODER_RESULT_SUCCESS;
     if (done && input_left != 0) return Damaged("br", "bytes follow the stream");
-    return DecodeProgress{room - room_left, done};
+    return StreamProgress{room - room_left, done};
   };
-  return DecodeInSteps("br", max_bytes, step);
+  return DecodeInSteps("br", stored.size(), max_bytes, step);
 }
 
 Result<ByteVector> EncodeBrotli(ByteSpan plain) {
@@ -61,18 +61,17 @@ std::string BrotliVersion() {
          std::to_string(version & 0xfff);
 }
 
-constexpr Library kLibbrotli = {"br", "libbrotli", BrotliVersion};
-constexpr CompressorFunctions kBrotli = {DecodeBrotli, MakeBrotliEncoder};
+constexpr LibraryCompressor kBrotli = {
+    {"br", "libbrotli", BrotliVersion}, DecodeBrotli, MakeBrotliEncoder};
 
 #else
-constexpr Library kLibbrotli = {"br", "libbrotli"};
-constexpr CompressorFunctions kBrotli = {};
+constexpr LibraryCompressor kBrotli = {{"br", "libbrotli"}};
 #endif
 
 }  // namespace
 
-const Library& Libbrotli() { return kLibbrotli; }
+const Library& Libbrotli() { return kBrotli.library; }
 
-BytesCodecPtr MakeBrotli() { return MakeCompressor(CodecOfZarr3("br"), 0, Libbrotli(), kBrotli); }
+BytesCodecPtr MakeBrotli() { return MakeCompressor(CodecOfZarr3("br"), 0, kBrotli); }
 
 }  // namespace unshard

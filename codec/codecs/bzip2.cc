@@ -25,55 +25,41 @@ struct Bzip2Stream : bz_stream {
 Result<ByteVector> DecodeBzip2(ByteSpan stored, std::uint64_t max_bytes) {
   Bzip2Stream<BZ2_bzDecompressEnd> stream;
   if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) return NoMemory("bz2");
-  std::size_t read = 0;
-  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
-    const unsigned input = Clamp32(stored.size() - read);
-    const unsigned output = Clamp32(room);
-    stream.next_in = Unconst<char>(stored.data() + read);
-    stream.avail_in = input;
-    stream.next_out = reinterpret_cast<char*>(at);
-    stream.avail_out = output;
-    const int status = BZ2_bzDecompress(&stream);
-    read += input - stream.avail_in;
-    const std::size_t written = output - stream.avail_out;
+  StreamInput input(stored);
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
+    int status = BZ_OK;
+    const std::size_t written =
+        input.Feed(stream, at, room, [&](bool) { status = BZ2_bzDecompress(&stream); });
     if (status != BZ_OK && status != BZ_STREAM_END) {
       return Damaged("bz2", "expected a bzip2 stream");
     }
-    if (status == BZ_OK && read == stored.size() && written < output) {
+    const bool at_end = input.rest().empty();
+    if (status == BZ_OK && at_end && written < StreamInput::Most(room)) {
       return Damaged("bz2", "the stream is cut short");
     }
-    const bool done = status == BZ_STREAM_END && read == stored.size();
-    if (status == BZ_STREAM_END && !done) {  // another stream follows
+    if (status == BZ_STREAM_END && !at_end) {  // another stream follows
       BZ2_bzDecompressEnd(&stream);
       if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) return NoMemory("bz2");
     }
-    return DecodeProgress{written, done};
+    return StreamProgress{written, at_end && status == BZ_STREAM_END};
   };
-  return DecodeInSteps("bz2", max_bytes, step);
+  return DecodeInSteps("bz2", stored.size(), max_bytes, step);
 }
 
 Result<ByteVector> EncodeBzip2(ByteSpan plain, int level) {
   Bzip2Stream<BZ2_bzCompressEnd> stream;
   if (BZ2_bzCompressInit(&stream, level, 0, 0) != BZ_OK) return NoMemory("bz2");
-  ByteVector stored(plain.size() + plain.size() / 100 + 600);  // the library's own bound
-  std::size_t read = 0;
-  std::size_t written = 0;
-  for (int status = BZ_RUN_OK; status != BZ_STREAM_END;) {
-    if (written == stored.size()) stored.resize(2 * written);
-    const unsigned input = Clamp32(plain.size() - read);
-    const unsigned output = Clamp32(stored.size() - written);
-    stream.next_in = Unconst<char>(plain.data() + read);
-    stream.avail_in = input;
-    stream.next_out = reinterpret_cast<char*>(stored.data() + written);
-    stream.avail_out = output;
-    const bool last = read + input == plain.size();
-    status = BZ2_bzCompress(&stream, last ? BZ_FINISH : BZ_RUN);
+  StreamInput input(plain);
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
+    int status = BZ_OK;
+    const std::size_t written = input.Feed(stream, at, room, [&](bool is_all) {
+      status = BZ2_bzCompress(&stream, is_all ? BZ_FINISH : BZ_RUN);
+    });
     if (status < 0) return Fail(ErrorCode::kInternal, "bz2: libbz2 failed with ", status);
-    read += input - stream.avail_in;
-    written += output - stream.avail_out;
-  }
-  stored.resize(written);
-  return stored;
+    return StreamProgress{written, status == BZ_STREAM_END};
+  };
+  const std::size_t bound = plain.size() + plain.size() / 100 + 600;  // the library's own
+  return EncodeInSteps("bz2", bound, step);
 }
 
 Result<Encoder> MakeBzip2Encoder(const CodecOptions& options, std::uint32_t /*item_size*/) {
@@ -87,25 +73,23 @@ std::string Bzip2Version() {
   return version.substr(0, version.find(','));
 }
 
-constexpr Library kLibbz2 = {"bz2", "libbz2", Bzip2Version};
-constexpr CompressorFunctions kBzip2 = {DecodeBzip2, MakeBzip2Encoder};
+constexpr LibraryCompressor kBzip2 = {
+    {"bz2", "libbz2", Bzip2Version}, DecodeBzip2, MakeBzip2Encoder};
 
 #else
-constexpr Library kLibbz2 = {"bz2", "libbz2"};
-constexpr CompressorFunctions kBzip2 = {};
+constexpr LibraryCompressor kBzip2 = {{"bz2", "libbz2"}};
 #endif
 
 }  // namespace
 
-const Library& Libbz2() { return kLibbz2; }
+const Library& Libbz2() { return kBzip2.library; }
 
 const CodecDefinition& Bzip2Codec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "bz2", kInSchemas},
                                                      {ArrayDialect::kN5, "bzip2", kInSchemas}};
   static constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kN5, 9, "blockSize"}};
   static constexpr CodecOption kOptions[] = {{"level", 1, 9, 1, kLevel}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libbz2, kBzip2>, kOptions,
-                                               true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kBzip2>, kOptions, true};
   return kDefinition;
 }
 

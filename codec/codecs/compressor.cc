@@ -42,14 +42,15 @@ BytesCodecPtr MakeCompressor(const CodecSpec& spec, Decoder decoder, Result<Enco
   return std::make_shared<Compressor>(spec.name, decoder, std::move(encoder));
 }
 
-BytesCodecPtr MakeCompressor(const CodecSpec& spec, std::uint32_t item_size, const Library& library,
-                             const CompressorFunctions& functions) {
-  if (library.in_build()) {
-    return MakeCompressor(spec, functions.decode,
-                          functions.make_encoder(spec.options(), item_size));
+BytesCodecPtr MakeCompressor(const CodecSpec& spec, std::uint32_t item_size,
+                             const LibraryCompressor& compressor) {
+  if (compressor.library.in_build()) {
+    return MakeCompressor(spec, compressor.decode,
+                          compressor.make_encoder(spec.options(), item_size));
   }
-  const Error missing = Error(NotInBuild(library, "the codec \"" + spec.name + "\"").value())
-                            .Annotate(spec.json_path);
+  const std::string codec = "the codec \"" + spec.name + "\"";
+  const Error missing =
+      Error(NotInBuild(compressor.library, codec).value()).Annotate(spec.json_path);
   return std::make_shared<Compressor>(spec.name, tl::unexpected<Error>(missing),
                                       tl::unexpected<Error>(missing));
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "codec/codecs/compressor.h"
-
 namespace unshard {
 namespace {
 
@@ -16,22 +14,21 @@ const char* NameOf(DeflateContainer container) {
 class Inflater {
  public:
   Inflater(const DeflateFunctions& functions, DeflateContainer container, ByteSpan stored)
-      : container_(container), rest_(stored), stream_(functions.inflate(container)) {
-    stream_->Begin(rest_);
-  }
+      : container_(container), input_(stored), stream_(functions.inflate(container)) {}
 
   // Writes at most `room` bytes at `at`.
-  Result<DecodeProgress> Step(std::uint8_t* at, std::size_t room) {
-    const auto [written, state] = stream_->Inflate({at, room});
+  Result<StreamProgress> Step(std::uint8_t* at, std::size_t room) {
+    const auto [written, state] = stream_->Inflate(input_, {at, room});
     switch (state) {
       case InflateStream::State::kMore:
-        return DecodeProgress{written, false};
+        if (input_.rest().empty() && written < StreamInput::Most(room)) {
+          return DamagedStream("the stream is cut short");
+        }
+        return StreamProgress{written, false};
       case InflateStream::State::kEnd: {
         UNSHARD_ASSIGN_OR_RETURN(const bool done, EndMember());
-        return DecodeProgress{written, done};
+        return StreamProgress{written, done};
       }
-      case InflateStream::State::kCutShort:
-        return DamagedStream("the stream is cut short");
       case InflateStream::State::kBadHeader:
         return DamagedStream(std::string("expected a ") + NameOf(container_) + " header");
       case InflateStream::State::kBadChecksum:
@@ -49,22 +46,22 @@ class Inflater {
 
   // Begins the next member; true where there is none.
   Result<bool> EndMember() {
-    rest_ = rest_.subspan(stream_->size());
-    if (container_ == DeflateContainer::kZlib && !rest_.empty()) {
+    const ByteSpan rest = input_.rest();
+    if (container_ == DeflateContainer::kZlib && !rest.empty()) {
       return DamagedStream("bytes follow the stream");
     }
-    if (!rest_.empty() && rest_.front() != 0) {
-      stream_->Begin(rest_);
+    if (!rest.empty() && rest.front() != 0) {
+      stream_->Reset();
       return false;
     }
-    if (std::any_of(rest_.begin(), rest_.end(), [](std::uint8_t byte) { return byte != 0; })) {
+    if (std::any_of(rest.begin(), rest.end(), [](std::uint8_t byte) { return byte != 0; })) {
       return DamagedStream("expected only zeros after the last member");
     }
     return true;
   }
 
   const DeflateContainer container_;
-  ByteSpan rest_;  // from the start of the current member
+  StreamInput input_;
   const std::unique_ptr<InflateStream> stream_;
 };
 
@@ -92,16 +89,11 @@ const DeflateFunctions& DeflateInUse() {
 
 Result<ByteVector> Inflate(DeflateContainer container, ByteSpan stored, std::uint64_t max_bytes,
                            std::uint64_t expected_bytes, const DeflateFunctions& functions) {
-  // The hint comes from the stored data, so that no more is allocated for it than usual data need.
-  constexpr std::uint64_t kUsualRatio = 64;
-  constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
   if (stored.empty()) return Damaged(NameOf(container), "expected a stream, found no data");
-  if (expected_bytes == 0) expected_bytes = std::uint64_t{stored.size()} * 4;
   Inflater inflater(functions, container, stored);
   return DecodeInSteps(
-      NameOf(container), max_bytes,
-      [&](std::uint8_t* at, std::size_t room) { return inflater.Step(at, room); },
-      std::min(expected_bytes, std::max(stored.size() * kUsualRatio, kSmall)));
+      NameOf(container), stored.size(), max_bytes,
+      [&](std::uint8_t* at, std::size_t room) { return inflater.Step(at, room); }, expected_bytes);
 }
 
 }  // namespace unshard

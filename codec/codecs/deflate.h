@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/codecs/compressor.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 #include "codec/core/library.h"
@@ -16,22 +17,21 @@ namespace unshard {
 
 enum class DeflateContainer : std::uint8_t { kGzip, kZlib };  // RFC 1952, RFC 1950
 
-// Inflates streams, each in steps. Used by one thread.
+// Inflates streams, one after the other, each in steps. Used by one thread.
 class InflateStream {
  public:
-  enum class State : std::uint8_t { kMore, kEnd, kCutShort, kBadHeader, kBadChecksum, kBadData };
+  enum class State : std::uint8_t { kMore, kEnd, kBadHeader, kBadChecksum, kBadData };
   struct Step {
     std::size_t written;
     State state;
   };
 
   virtual ~InflateStream() = default;
-  // Begins with the stream at the start of `stored`, which has to outlive it.
-  virtual void Begin(ByteSpan stored) = 0;
-  // Writes at most room.size() bytes, which is not 0. kMore: there are or may be more.
-  virtual Step Inflate(std::span<std::uint8_t> room) = 0;
-  // After kEnd: the bytes of the stream, header and trailer included.
-  [[nodiscard]] virtual std::size_t size() const = 0;
+  // Begins with the next stream.
+  virtual void Reset() = 0;
+  // Writes at most room.size() bytes, which is not 0. kMore: there are or may be more. kEnd:
+  // `input` has what follows the stream.
+  virtual Step Inflate(StreamInput& input, std::span<std::uint8_t> room) = 0;
 };
 
 // What one library does; null where zlib does it as fast, or where this build lacks the library.

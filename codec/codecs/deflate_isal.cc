@@ -8,8 +8,6 @@
 
 #include <algorithm>
 
-#include "codec/codecs/compressor.h"
-
 namespace unshard {
 namespace {
 
@@ -19,36 +17,24 @@ class IsalInflate final : public InflateStream {
  public:
   explicit IsalInflate(DeflateContainer container)
       : container_flag_(container == DeflateContainer::kGzip ? ISAL_GZIP : ISAL_ZLIB),
-        state_(std::make_unique_for_overwrite<inflate_state>()) {}
+        state_(std::make_unique_for_overwrite<inflate_state>()) {
+    IsalInflate::Reset();
+  }
 
-  void Begin(ByteSpan stored) override {
+  void Reset() override {
     isal_inflate_init(state_.get());
     state_->crc_flag = container_flag_;
-    stored_ = stored;
-    fed_ = 0;
   }
 
-  Step Inflate(std::span<std::uint8_t> room) override {
-    if (state_->avail_in == 0) {
-      state_->next_in = Unconst<std::uint8_t>(stored_.data() + fed_);
-      state_->avail_in = Clamp32(stored_.size() - fed_);
-      fed_ += state_->avail_in;
-    }
-    const std::uint32_t size = Clamp32(room.size());
-    state_->next_out = room.data();
-    state_->avail_out = size;
-    const int code = isal_inflate(state_.get());
-    const std::size_t written = size - state_->avail_out;
+  Step Inflate(StreamInput& input, std::span<std::uint8_t> room) override {
+    int code = ISAL_DECOMP_OK;
+    const std::size_t written = input.Feed(*state_, room.data(), room.size(),
+                                           [&](bool) { code = isal_inflate(state_.get()); });
     if (code < 0 || code == ISAL_NEED_DICT) return {written, FailureOf(code)};
-    if (state_->block_state == ISAL_BLOCK_FINISH) return {written, State::kEnd};
-    const bool at_end = state_->avail_in == 0 && fed_ == stored_.size();
-    return {written, written < size && at_end ? State::kCutShort : State::kMore};
-  }
-
-  [[nodiscard]] std::size_t size() const override {
+    if (state_->block_state != ISAL_BLOCK_FINISH) return {written, State::kMore};
     // The library's bit buffer has taken bytes that do not belong to this stream.
-    const auto buffered = static_cast<std::size_t>(std::max(state_->read_in_length, 0)) / 8;
-    return fed_ - state_->avail_in - buffered;
+    input.GiveBack(static_cast<std::size_t>(std::max(state_->read_in_length, 0)) / 8);
+    return {written, State::kEnd};
   }
 
  private:
@@ -66,9 +52,7 @@ class IsalInflate final : public InflateStream {
   }
 
   const std::uint32_t container_flag_;
-  ByteSpan stored_;
-  std::size_t fed_ = 0;  // of stored_: bytes that were given to the library
-  std::unique_ptr<inflate_state> state_;
+  const std::unique_ptr<inflate_state> state_;
 };
 
 std::unique_ptr<InflateStream> MakeIsalInflate(DeflateContainer container) {

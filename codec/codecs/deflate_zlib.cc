@@ -4,17 +4,16 @@
 #include <new>
 #include <string_view>
 
-#include "codec/codecs/compressor.h"
 #include "codec/codecs/deflate.h"
 
 namespace unshard {
 namespace {
 
-constexpr int kLargestWindow = 15;
+constexpr int kMaxWindow = 15;
 
 // The window as zlib takes it together with the container.
 int WindowOf(DeflateContainer container) {
-  return kLargestWindow + (container == DeflateContainer::kGzip ? 16 : 0);
+  return kMaxWindow + (container == DeflateContainer::kGzip ? 16 : 0);
 }
 
 // Why zlib refuses a stream it says in words only.
@@ -38,37 +37,20 @@ class ZlibInflate final : public InflateStream {
   ZlibInflate(const ZlibInflate&) = delete;
   ZlibInflate& operator=(const ZlibInflate&) = delete;
 
-  void Begin(ByteSpan stored) override {
-    inflateReset(&stream_);
-    stored_ = stored;
-    fed_ = 0;
-    stream_.avail_in = 0;
-  }
+  void Reset() override { inflateReset(&stream_); }
 
-  Step Inflate(std::span<std::uint8_t> room) override {
-    if (stream_.avail_in == 0) {
-      stream_.next_in = Unconst<Bytef>(stored_.data() + fed_);
-      stream_.avail_in = Clamp32(stored_.size() - fed_);
-      fed_ += stream_.avail_in;
-    }
-    const unsigned size = Clamp32(room.size());
-    stream_.next_out = room.data();
-    stream_.avail_out = size;
-    const int code = inflate(&stream_, Z_NO_FLUSH);
-    const std::size_t written = size - stream_.avail_out;
+  Step Inflate(StreamInput& input, std::span<std::uint8_t> room) override {
+    int code = Z_OK;
+    const std::size_t written = input.Feed(stream_, room.data(), room.size(),
+                                           [&](bool) { code = inflate(&stream_, Z_NO_FLUSH); });
     if (code == Z_STREAM_END) return {written, State::kEnd};
     if (code == Z_MEM_ERROR) throw std::bad_alloc();
     if (code == Z_NEED_DICT) return {written, State::kBadHeader};
     if (code != Z_OK && code != Z_BUF_ERROR) return {written, FailureOf(stream_)};
-    const bool at_end = stream_.avail_in == 0 && fed_ == stored_.size();
-    return {written, written < size && at_end ? State::kCutShort : State::kMore};
+    return {written, State::kMore};
   }
 
-  [[nodiscard]] std::size_t size() const override { return fed_ - stream_.avail_in; }
-
  private:
-  ByteSpan stored_;
-  std::size_t fed_ = 0;  // of stored_: bytes that were given to the library
   z_stream stream_{};
 };
 
@@ -91,22 +73,15 @@ class ZlibCompressor {
 
   ByteVector Deflate(ByteSpan plain) {
     deflateReset(&stream_);
-    ByteVector stored(deflateBound(&stream_, plain.size()));
-    std::size_t read = 0;
-    std::size_t written = 0;
-    for (int code = Z_OK; code != Z_STREAM_END;) {
-      if (written == stored.size()) stored.resize(2 * written);
-      const unsigned input = Clamp32(plain.size() - read);
-      const unsigned output = Clamp32(stored.size() - written);
-      stream_.next_in = Unconst<Bytef>(plain.data() + read);
-      stream_.avail_in = input;
-      stream_.next_out = stored.data() + written;
-      stream_.avail_out = output;
-      code = deflate(&stream_, read + input == plain.size() ? Z_FINISH : Z_NO_FLUSH);
-      read += input - stream_.avail_in;
-      written += output - stream_.avail_out;
-    }
-    return {stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(written)};
+    StreamInput input(plain);
+    const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
+      int code = Z_OK;
+      const std::size_t written = input.Feed(stream_, at, room, [&](bool is_all) {
+        code = deflate(&stream_, is_all ? Z_FINISH : Z_NO_FLUSH);
+      });
+      return StreamProgress{written, code == Z_STREAM_END};
+    };
+    return *EncodeInSteps("zlib", deflateBound(&stream_, plain.size()), step);
   }
 
  private:

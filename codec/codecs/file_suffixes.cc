@@ -1,7 +1,5 @@
 #include "codec/codecs/file_suffixes.h"
 
-#include "codec/codecs/brotli.h"
-
 namespace unshard {
 
 BytesCodecPtr CodecOfSuffix(std::string_view suffix) {

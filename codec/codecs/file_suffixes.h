@@ -11,4 +11,7 @@ namespace unshard {
 // The codec of one of kCompressionSuffixes. Never null.
 BytesCodecPtr CodecOfSuffix(std::string_view suffix);
 
+// The codec "br", which no document names. Never null.
+BytesCodecPtr MakeBrotli();
+
 }  // namespace unshard

@@ -17,7 +17,7 @@ Result<int> FormatOf(const CodecOptions& options) { return options.Integer("form
 
 #ifdef UNSHARD_LZMA
 
-constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;  // of the decoder's dictionary
+constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << 30;  // of the decoder's dictionary
 
 struct LzmaStream : lzma_stream {
   LzmaStream() : lzma_stream(LZMA_STREAM_INIT) {}
@@ -28,25 +28,24 @@ struct LzmaStream : lzma_stream {
 
 Result<ByteVector> DecodeLzma(ByteSpan stored, std::uint64_t max_bytes) {
   LzmaStream stream;
-  if (lzma_auto_decoder(&stream, kMostMemory, LZMA_CONCATENATED) != LZMA_OK) {
+  if (lzma_auto_decoder(&stream, kMaxMemory, LZMA_CONCATENATED) != LZMA_OK) {
     return NoMemory("lzma");
   }
-  stream.next_in = stored.data();
-  stream.avail_in = stored.size();
-  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
-    stream.next_out = at;
-    stream.avail_out = room;
-    const lzma_ret status = lzma_code(&stream, LZMA_FINISH);
-    const std::size_t written = room - stream.avail_out;
-    if (status == LZMA_STREAM_END && stream.avail_in > 0) {
-      return Damaged("lzma", "bytes follow the stream");
-    }
-    if (status == LZMA_STREAM_END) return DecodeProgress{written, true};
+  StreamInput input(stored);
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
+    lzma_ret status = LZMA_OK;
+    const std::size_t written = input.Feed(stream, at, room, [&](bool is_all) {
+      status = lzma_code(&stream, is_all ? LZMA_FINISH : LZMA_RUN);
+    });
     if (status == LZMA_MEM_ERROR || status == LZMA_MEMLIMIT_ERROR) return NoMemory("lzma");
-    if (status != LZMA_OK) return Damaged("lzma", "expected a whole .xz or .lzma stream");
-    return DecodeProgress{written, false};
+    if (status != LZMA_OK && status != LZMA_STREAM_END) {
+      return Damaged("lzma", "expected a whole .xz or .lzma stream");
+    }
+    const bool done = status == LZMA_STREAM_END;
+    if (done && !input.rest().empty()) return Damaged("lzma", "bytes follow the stream");
+    return StreamProgress{written, done};
   };
-  return DecodeInSteps("lzma", max_bytes, step);
+  return DecodeInSteps("lzma", stored.size(), max_bytes, step);
 }
 
 struct XzOptions {
@@ -57,23 +56,19 @@ struct XzOptions {
 Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
   LzmaStream stream;
   if (lzma_easy_encoder(&stream, options.preset, options.check) != LZMA_OK) return NoMemory("lzma");
-  ByteVector stored(lzma_stream_buffer_bound(plain.size()));
-  stream.next_in = plain.data();
-  stream.avail_in = plain.size();
-  std::size_t written = 0;
-  for (lzma_ret status = LZMA_OK; status != LZMA_STREAM_END;) {
-    if (written == stored.size()) stored.resize(2 * written + 64);
-    stream.next_out = stored.data() + written;
-    stream.avail_out = stored.size() - written;
-    status = lzma_code(&stream, LZMA_FINISH);
-    written = stored.size() - stream.avail_out;
+  StreamInput input(plain);
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
+    lzma_ret status = LZMA_OK;
+    const std::size_t written = input.Feed(stream, at, room, [&](bool is_all) {
+      status = lzma_code(&stream, is_all ? LZMA_FINISH : LZMA_RUN);
+    });
     if (status == LZMA_MEM_ERROR) return NoMemory("lzma");
     if (status != LZMA_OK && status != LZMA_STREAM_END) {
-      return Fail(ErrorCode::kInternal, "lzma: liblzma failed with ", std::to_string(status));
+      return Fail(ErrorCode::kInternal, "lzma: liblzma failed with ", static_cast<int>(status));
     }
-  }
-  stored.resize(written);
-  return stored;
+    return StreamProgress{written, status == LZMA_STREAM_END};
+  };
+  return EncodeInSteps("lzma", lzma_stream_buffer_bound(plain.size()), step);
 }
 
 Result<Encoder> MakeXzEncoder(const CodecOptions& options, std::uint32_t /*item_size*/) {
@@ -96,12 +91,10 @@ Result<Encoder> MakeXzEncoder(const CodecOptions& options, std::uint32_t /*item_
 
 std::string LzmaVersion() { return lzma_version_string(); }
 
-constexpr Library kLiblzma = {"lzma", "liblzma", LzmaVersion};
-constexpr CompressorFunctions kXz = {DecodeLzma, MakeXzEncoder};
+constexpr LibraryCompressor kXz = {{"lzma", "liblzma", LzmaVersion}, DecodeLzma, MakeXzEncoder};
 
 #else
-constexpr Library kLiblzma = {"lzma", "liblzma"};
-constexpr CompressorFunctions kXz = {};
+constexpr LibraryCompressor kXz = {{"lzma", "liblzma"}};
 #endif
 
 // Streams of format 3 do not say how they are encoded.
@@ -111,12 +104,12 @@ Result<BytesCodecPtr> BindLzma(const CodecSpec& spec, std::uint32_t item_size) {
     return Fail(ErrorCode::kNotSupported, "the codec \"", spec.name,
                 "\" with format 3 (raw LZMA) is not supported");
   }
-  return MakeCompressor(spec, item_size, Liblzma(), kXz);
+  return MakeCompressor(spec, item_size, kXz);
 }
 
 }  // namespace
 
-const Library& Liblzma() { return kLiblzma; }
+const Library& Liblzma() { return kXz.library; }
 
 const CodecDefinition& LzmaCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "lzma"},

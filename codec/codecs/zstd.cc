@@ -33,7 +33,7 @@ Result<ByteVector> DecodeZstdInSteps(ByteSpan stored, std::uint64_t max_bytes) {
   const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
   if (!context) return NoMemory("zstd");
   ZSTD_inBuffer input{stored.data(), stored.size(), 0};
-  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<StreamProgress> {
     ZSTD_outBuffer output{at, room, 0};
     const std::size_t status = ZSTD_decompressStream(context.get(), &output, &input);
     if (ZSTD_isError(status) != 0) return Damaged("zstd", ZSTD_getErrorName(status));
@@ -41,9 +41,9 @@ Result<ByteVector> DecodeZstdInSteps(ByteSpan stored, std::uint64_t max_bytes) {
     if (at_end && status != 0 && output.pos < output.size) {
       return Damaged("zstd", "the frame is cut short");
     }
-    return DecodeProgress{output.pos, at_end && status == 0};
+    return StreamProgress{output.pos, at_end && status == 0};
   };
-  return DecodeInSteps("zstd", max_bytes, step);
+  return DecodeInSteps("zstd", stored.size(), max_bytes, step);
 }
 
 Result<ByteVector> DecodeZstd(ByteSpan stored, std::uint64_t max_bytes) {
@@ -91,17 +91,15 @@ Result<Encoder> MakeZstdEncoder(const CodecOptions& options, std::uint32_t /*ite
 
 std::string ZstdVersion() { return ZSTD_versionString(); }
 
-constexpr Library kLibzstd = {"zstd", "libzstd", ZstdVersion};
-constexpr CompressorFunctions kZstd = {DecodeZstd, MakeZstdEncoder};
+constexpr LibraryCompressor kZstd = {{"zstd", "libzstd", ZstdVersion}, DecodeZstd, MakeZstdEncoder};
 
 #else
-constexpr Library kLibzstd = {"zstd", "libzstd"};
-constexpr CompressorFunctions kZstd = {};
+constexpr LibraryCompressor kZstd = {{"zstd", "libzstd"}};
 #endif
 
 }  // namespace
 
-const Library& Libzstd() { return kLibzstd; }
+const Library& Libzstd() { return kZstd.library; }
 
 const CodecDefinition& ZstdCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "zstd", kInSchemas},
@@ -114,8 +112,7 @@ const CodecDefinition& ZstdCodec() {
   static constexpr CodecOption kOptions[] = {
       {"level", -131072, 22, 0, kLevel},
       {.name = "checksum", .is_boolean = true, .only_in = ArrayDialect::kZarr3}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<Libzstd, kZstd>, kOptions,
-                                               true};
+  static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kZstd>, kOptions, true};
   return kDefinition;
 }
 

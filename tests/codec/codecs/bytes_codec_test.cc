@@ -349,9 +349,9 @@ TEST(BytesCodecTest, NamesTheLibraryThatTheBuildLacks) {
     EXPECT_TRUE(message.starts_with(start + "is not in this build (lib")) << message;
     ExpectMissing(*Make(sample.codec), message);
   }
-  const Library missing = {"zstd", "libzstd"};
+  const LibraryCompressor missing = {{"zstd", "libzstd"}};
   const auto compressor = [&](const char* path) {
-    return MakeCompressor(CodecOfZarr3("zstd", {}, path), 0, missing, {});
+    return MakeCompressor(CodecOfZarr3("zstd", {}, path), 0, missing);
   };
   ExpectMissing(*compressor("codecs[1]"),
                 "codecs[1]: the codec \"zstd\" is not in this build (libzstd)");
