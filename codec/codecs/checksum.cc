@@ -1,10 +1,13 @@
-#include "codec/codecs/checksum.h"
-
+// Checksums of 32 bits as codecs, little-endian, before or after the bytes that they protect.
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "codec/chain/codec_spec.h"
 #include "codec/codecs/codecs.h"
 #include "codec/codecs/deflate.h"
+#include "codec/core/bytes_digest.h"
 #include "codec/core/crc32c.h"
 #include "codec/core/text.h"
 
@@ -13,17 +16,11 @@ namespace {
 
 constexpr std::uint64_t kChecksumSize = 4;
 
-// A checksum of 32 bits that can be continued.
-struct ChecksumFunction {
-  std::uint32_t initial;  // of no bytes
-  std::uint32_t (*extend)(std::uint32_t checksum, ByteSpan bytes);
-};
-
-class ChecksumDigest final : public BytesDigest {
+// A checksum that is `initial` for no bytes, and that `extend` continues.
+template <std::uint32_t initial, auto extend>
+class RunningDigest final : public BytesDigest {
  public:
-  explicit ChecksumDigest(const ChecksumFunction& function)
-      : function_(function), value_(function.initial) {}
-  void Update(ByteSpan bytes) override { value_ = function_.extend(value_, bytes); }
+  void Update(ByteSpan bytes) override { value_ = extend(value_, bytes); }
   [[nodiscard]] ByteVector Finish() const override {
     ByteVector stored;
     AppendU32Le(stored, value_);
@@ -31,14 +28,74 @@ class ChecksumDigest final : public BytesDigest {
   }
 
  private:
-  const ChecksumFunction function_;
-  std::uint32_t value_;
+  std::uint32_t value_ = initial;
 };
+
+// Fletcher's checksum as HDF5 and numcodecs compute it: over big-endian words of 16 bits.
+class Fletcher32Digest final : public BytesDigest {
+ public:
+  void Update(ByteSpan bytes) override {
+    for (const std::uint8_t byte : bytes) {
+      has_half_ = !has_half_;
+      if (has_half_) {
+        half_ = byte;
+        continue;
+      }
+      Add(sums_, half_ << 8 | byte);
+      if (++words_ < kWordsInBlock) continue;
+      Reduce(sums_);
+      words_ = 0;
+    }
+  }
+
+  [[nodiscard]] ByteVector Finish() const override {
+    Sums sums = sums_;
+    if (words_ > 0) Reduce(sums);
+    if (has_half_) {
+      Add(sums, half_ << 8);
+      Reduce(sums);
+    }
+    Reduce(sums);
+    ByteVector stored;
+    AppendU32Le(stored, sums.second << 16 | sums.first);
+    return stored;
+  }
+
+ private:
+  // The number of words after which HDF5 reduces the sums; the checksum depends on it.
+  static constexpr unsigned kWordsInBlock = 360;
+
+  struct Sums {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+  };
+  static void Add(Sums& sums, std::uint32_t word) {
+    sums.first += word;
+    sums.second += sums.first;
+  }
+  static void Reduce(Sums& sums) {
+    sums.first = (sums.first & 0xffff) + (sums.first >> 16);
+    sums.second = (sums.second & 0xffff) + (sums.second >> 16);
+  }
+
+  Sums sums_;
+  unsigned words_ = 0;  // since the sums were reduced
+  bool has_half_ = false;
+  std::uint32_t half_ = 0;  // the first byte of a word
+};
+
+// Makes the digest of no bytes yet; what its Finish() returns is stored.
+using MakeDigestFunction = std::unique_ptr<BytesDigest> (*)();
+
+template <class Digest>
+std::unique_ptr<BytesDigest> NewDigest() {
+  return std::make_unique<Digest>();
+}
 
 class Checksum final : public BytesToBytesCodec {
  public:
-  Checksum(std::string name, DigestFactory digest, bool at_start)
-      : name_(std::move(name)), digest_(std::move(digest)), at_start_(at_start) {}
+  Checksum(std::string name, MakeDigestFunction digest, bool at_start)
+      : name_(std::move(name)), digest_(digest), at_start_(at_start) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] std::optional<std::uint64_t> fixed_overhead() const override {
@@ -82,18 +139,19 @@ class Checksum final : public BytesToBytesCodec {
   }
 
   const std::string name_;
-  const DigestFactory digest_;
+  const MakeDigestFunction digest_;
   const bool at_start_;
 };
 
-DigestFactory DigestOf(const ChecksumFunction& function) {
-  return [function] { return std::make_unique<ChecksumDigest>(function); };
+template <class Digest>
+Result<BytesCodecPtr> BindAtEnd(const CodecSpec& spec, std::uint32_t /*item_size*/) {
+  return std::make_shared<Checksum>(spec.name, NewDigest<Digest>, /*at_start=*/false);
 }
 
-// Zarr's crc32c follows the bytes. The numcodecs forms have a `location`, "start" or "end"; where
-// it is absent, crc32c follows the bytes, and crc32 and adler32 precede them.
-Result<BytesCodecPtr> MakeWithLocation(const CodecSpec& spec, const ChecksumFunction& function,
-                                       bool at_start) {
+// With the member `location`, "start" or "end".
+template <class Digest, bool at_start_unless_said>
+Result<BytesCodecPtr> BindWithLocation(const CodecSpec& spec, std::uint32_t /*item_size*/) {
+  bool at_start = at_start_unless_said;
   UNSHARD_ASSIGN_OR_RETURN(const auto locations, spec.options().Find("location"));
   if (!locations.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const std::string location, locations.front().String());
@@ -102,28 +160,28 @@ Result<BytesCodecPtr> MakeWithLocation(const CodecSpec& spec, const ChecksumFunc
     }
     at_start = location == "start";
   }
-  return std::make_shared<Checksum>(spec.name, DigestOf(function), at_start);
+  return std::make_shared<Checksum>(spec.name, NewDigest<Digest>, at_start);
 }
 
-Result<BytesCodecPtr> BindCrc32c(const CodecSpec& spec, std::uint32_t /*item_size*/) {
-  constexpr ChecksumFunction kCrc32c{0, Crc32cExtend};
-  if (spec.name == "crc32c") return MakeChecksumAtEnd(spec.name, DigestOf(kCrc32c));
-  return MakeWithLocation(spec, kCrc32c, /*at_start=*/false);
+std::uint32_t ExtendCrc32(std::uint32_t sum, ByteSpan bytes) {
+  return DeflateInUse().crc32(sum, bytes);
 }
 
-Result<BytesCodecPtr> BindCrc32(const CodecSpec& spec, std::uint32_t /*item_size*/) {
-  return MakeWithLocation(spec, {0, DeflateInUse().crc32}, /*at_start=*/true);
+std::uint32_t ExtendAdler32(std::uint32_t sum, ByteSpan bytes) {
+  return DeflateInUse().adler32(sum, bytes);
 }
 
-Result<BytesCodecPtr> BindAdler32(const CodecSpec& spec, std::uint32_t /*item_size*/) {
-  return MakeWithLocation(spec, {1, DeflateInUse().adler32}, /*at_start=*/true);
+using Crc32cDigest = RunningDigest<0, Crc32cExtend>;
+using Crc32Digest = RunningDigest<0, ExtendCrc32>;
+using Adler32Digest = RunningDigest<1, ExtendAdler32>;
+
+// Zarr's crc32c has no `location`, numcodecs' has.
+Result<BytesCodecPtr> BindCrc32c(const CodecSpec& spec, std::uint32_t item_size) {
+  if (spec.name == "crc32c") return BindAtEnd<Crc32cDigest>(spec, item_size);
+  return BindWithLocation<Crc32cDigest, false>(spec, item_size);
 }
 
 }  // namespace
-
-BytesCodecPtr MakeChecksumAtEnd(const std::string& name, DigestFactory digest) {
-  return std::make_shared<Checksum>(name, std::move(digest), /*at_start=*/false);
-}
 
 const CodecDefinition& Crc32cCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "crc32c", kInSchemas},
@@ -134,13 +192,19 @@ const CodecDefinition& Crc32cCodec() {
 
 const CodecDefinition& Crc32Codec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "crc32"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindCrc32};
+  static constexpr CodecDefinition kDefinition{kNames, &BindWithLocation<Crc32Digest, true>};
   return kDefinition;
 }
 
 const CodecDefinition& Adler32Codec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "adler32"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindAdler32};
+  static constexpr CodecDefinition kDefinition{kNames, &BindWithLocation<Adler32Digest, true>};
+  return kDefinition;
+}
+
+const CodecDefinition& Fletcher32Codec() {
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "fletcher32"}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindAtEnd<Fletcher32Digest>};
   return kDefinition;
 }
 
