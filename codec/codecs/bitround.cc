@@ -2,13 +2,13 @@
 // bits of the significand, ties to even, when it encodes, and changes nothing when it decodes.
 // Other items are only decoded.
 #include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "codec/codecs/codecs.h"
+#include "codec/codecs/item_values.h"
 #include "codec/codecs/typed_codec.h"
 #include "codec/core/float_format.h"
 
@@ -53,13 +53,10 @@ class BitRound final : public TypedCodec {
   void Round(std::span<std::uint8_t> items) const {
     const int dropped = *dropped_bits_;
     const std::uint64_t half = (std::uint64_t{1} << (dropped - 1)) - 1;
-    for (std::size_t at = 0; at < items.size(); at += sizeof(Bits)) {
-      Bits item;
-      std::memcpy(&item, &items[at], sizeof(Bits));
+    ReplaceItems<Bits>(items, [=](Bits item) {
       const std::uint64_t bits = item + (item >> dropped & 1) + half;
-      item = static_cast<Bits>(bits >> dropped << dropped);
-      std::memcpy(&items[at], &item, sizeof(Bits));
-    }
+      return static_cast<Bits>(bits >> dropped << dropped);
+    });
   }
 
   const std::optional<int> dropped_bits_;

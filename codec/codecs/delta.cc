@@ -1,6 +1,5 @@
 // numcodecs' delta: the first item, then the difference of each item to the one before it.
 #include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -57,32 +56,24 @@ class Delta final : public TypedCodec {
     return ConvertValues(from, to, each, ErrorCode::kInternal, name());
   }
 
-  // Calls `next` with each item after the first one and the one before it, as they were; the item
-  // becomes what it returns.
-  template <class Real, class Next>
-  static Voxels Replace(Voxels items, const Next& next) {
-    const auto bytes = items.mutable_bytes();
-    Real last = 0;
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Real)) {
-      Real item;
-      std::memcpy(&item, &bytes[at], sizeof(Real));
-      const Real replaced = at == 0 ? item : next(item, last);
-      std::memcpy(&bytes[at], &replaced, sizeof(Real));
-      last = item;
-    }
-    return items;
-  }
   template <class Real>
   static Voxels Subtract(Voxels plain) {
-    return Replace<Real>(std::move(plain), [](Real item, Real last) { return item - last; });
+    std::optional<Real> last;
+    ReplaceItems<Real>(plain.mutable_bytes(), [&](Real item) {
+      const Real difference = last ? item - *last : item;
+      last = item;
+      return difference;
+    });
+    return plain;
   }
   template <class Real>
   static Voxels Sum(Voxels stored) {
     std::optional<Real> sum;
-    return Replace<Real>(std::move(stored), [&](Real item, Real first) {
-      sum = sum.value_or(first) + item;
+    ReplaceItems<Real>(stored.mutable_bytes(), [&](Real item) {
+      sum = sum ? *sum + item : item;
       return *sum;
     });
+    return stored;
   }
 };
 

@@ -1,16 +1,12 @@
 #include "codec/codecs/item_values.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
 namespace unshard {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "items are little-endian");
 
 using Kind = DataType::Kind;
 using Form = ValueBlock::Form;
@@ -60,11 +56,9 @@ std::size_t Store(const ValueBlock& block, std::uint8_t* to) {
       const double end = std::ldexp(1.0, kBits);
       const double whole = std::trunc(value);
       if (!(whole >= (std::is_signed_v<Item> ? -end : 0.0) && whole < end)) return i;  // NaN, too
-      const auto item = static_cast<Item>(whole);
-      std::memcpy(to + i * sizeof(Item), &item, sizeof(Item));
+      StoreLe(to + i * sizeof(Item), static_cast<Item>(whole));
     } else {
-      const auto item = static_cast<Item>(value);
-      std::memcpy(to + i * sizeof(Item), &item, sizeof(Item));
+      StoreLe(to + i * sizeof(Item), static_cast<Item>(value));
     }
   }
   return block.count;
@@ -107,7 +101,7 @@ void LoadValues(ByteSpan items, const DataType& type, ValueBlock& block) {
     constexpr bool kIsReal = std::is_floating_point_v<Item>;
     block.form = kIsReal ? Form::kReal : std::is_signed_v<Item> ? Form::kSigned : Form::kUnsigned;
     for (std::size_t i = 0; i < block.count; ++i) {
-      std::memcpy(&item, items.data() + i * sizeof(Item), sizeof(Item));
+      item = LoadLe<Item>(items.data() + i * sizeof(Item));
       if constexpr (kIsReal) {
         block.reals[i] = static_cast<double>(item);
       } else {
@@ -134,7 +128,7 @@ Result<Voxels> ConvertValues(const Voxels& from, const DataType& to,
   ByteVector converted(count * to.size);
   ValueBlock block;
   for (std::size_t begin = 0; begin < count; begin += block.count) {
-    const std::size_t some = std::min(count - begin, ValueBlock::kMost);
+    const std::size_t some = std::min(count - begin, ValueBlock::kMaxItems);
     LoadValues(from.bytes().subspan(begin * from.type().size, some * from.type().size), from.type(),
                block);
     compute(block);

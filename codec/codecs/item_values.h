@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "codec/chain/voxels.h"
@@ -18,12 +19,12 @@ namespace unshard {
 // The values of some items of one type. `bits`: integers, signed ones as 64 bits of two's
 // complement; `reals`: the values of the form kReal, which has no `bits`.
 struct ValueBlock {
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMaxItems = 512;
   enum class Form : std::uint8_t { kSigned, kUnsigned, kReal };
   Form form = Form::kUnsigned;
   std::size_t count = 0;
-  std::array<std::uint64_t, kMost> bits;
-  std::array<double, kMost> reals;
+  std::array<std::uint64_t, kMaxItems> bits;
+  std::array<double, kMaxItems> reals;
 
   // The values as reals, rounded to nearest: the form is kReal then.
   void MakeReal();
@@ -33,12 +34,20 @@ struct ValueBlock {
 bool IsNumberType(const DataType& type);
 bool IsInteger(const DataType& type);
 
-// Requires: at most ValueBlock::kMost items of a type for which IsNumberType is true.
+// Requires: at most ValueBlock::kMaxItems items of a type for which IsNumberType is true.
 void LoadValues(ByteSpan items, const DataType& type, ValueBlock& block);
 // Converts as NumPy does: integers keep their lower bits, reals are truncated towards zero. Returns
 // how many items were stored: it ends at the first real that lies outside of an integer type,
 // where NumPy leaves the result undefined.
 std::size_t StoreValues(const ValueBlock& block, const DataType& type, std::uint8_t* to);
+
+// Each of `items`, of the C++ type Item, becomes what `compute` makes of it.
+template <class Item, class Compute>
+void ReplaceItems(std::span<std::uint8_t> items, const Compute& compute) {
+  for (std::size_t at = 0; at < items.size(); at += sizeof(Item)) {
+    StoreLe<Item>(&items[at], compute(LoadLe<Item>(&items[at])));
+  }
+}
 
 // Voxels of the type `to`, and the same shape: each item the value that `compute` makes of that of
 // `from`. Fails with `code`, naming the codec and the item, where a value does not fit in the type.

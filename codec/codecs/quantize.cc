@@ -2,13 +2,13 @@
 // nothing when it decodes. Other items are only decoded.
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "codec/codecs/codecs.h"
+#include "codec/codecs/item_values.h"
 #include "codec/codecs/typed_codec.h"
 
 namespace unshard {
@@ -43,12 +43,7 @@ class Quantize final : public TypedCodec {
   // To multiples of 1 / scale.
   template <class Real>
   static void Round(std::span<std::uint8_t> items, Real scale) {
-    for (std::size_t at = 0; at < items.size(); at += sizeof(Real)) {
-      Real item;
-      std::memcpy(&item, &items[at], sizeof(Real));
-      item = std::nearbyint(scale * item) / scale;
-      std::memcpy(&items[at], &item, sizeof(Real));
-    }
+    ReplaceItems<Real>(items, [=](Real item) { return std::nearbyint(scale * item) / scale; });
   }
 
   const std::optional<double> scale_;
@@ -61,7 +56,7 @@ double ScaleOf(int digits) {
   return std::exp2(std::ceil(std::log2(std::pow(10.0, -whole))));
 }
 
-constexpr int kMostDigits = 300;
+constexpr int kMaxDigits = 300;
 
 Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(spec, "dtype"));
@@ -74,7 +69,7 @@ Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentat
   std::optional<double> scale;
   if (!digits.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const int number,
-                             spec.options().Integer("digits", 0, -kMostDigits, kMostDigits));
+                             spec.options().Integer("digits", 0, -kMaxDigits, kMaxDigits));
     const bool is_float = plain.type.kind == DataType::Kind::kFloat && plain.type.size >= 4;
     if (is_float) scale = ScaleOf(number);
   }
