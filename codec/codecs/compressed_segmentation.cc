@@ -20,8 +20,7 @@ class CompressedSegmentation final : public VolumeEncoding {
       : VolumeEncoding(std::move(volume)), block_(block) {}
 
   void Describe(ChunkEncoding& encoding) const override {
-    encoding.items = volume().encoding + " " + std::to_string(block_[0]) + " x " +
-                     std::to_string(block_[1]) + " x " + std::to_string(block_[2]);
+    encoding.items = volume().encoding + " " + ExtentText(block_);
   }
 
  protected:

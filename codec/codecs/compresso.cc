@@ -49,18 +49,6 @@ constexpr std::uint64_t kCompressoHeader = 36;
 // Components are counted in 32 bits.
 constexpr std::uint64_t kMaxVoxels = (std::uint64_t{1} << 32) - 1;
 
-std::string Text(const VolumeExtent& extent) {
-  return std::to_string(extent[0]) + " x " + std::to_string(extent[1]) + " x " +
-         std::to_string(extent[2]);
-}
-
-// An integer of `size` bytes.
-std::uint64_t Load(const std::uint8_t* at, std::uint64_t size) {
-  std::uint64_t value = 0;
-  for (std::uint64_t i = 0; i < size; ++i) value |= static_cast<std::uint64_t>(at[i]) << (8 * i);
-  return value;
-}
-
 // The parts of a chunk.
 struct Parts {
   VolumeExtent shape{};
@@ -91,17 +79,17 @@ Result<Parts> Split(ByteSpan encoded, const VolumeExtent& shape, std::uint64_t l
   }
   Parts parts;
   for (std::size_t d = 0; d < 3; ++d) {
-    parts.shape[d] = Load(header + 6 + 2 * d, 2);
+    parts.shape[d] = LoadLe(header + 6 + 2 * d, 2);
     parts.window[d] = header[12 + d];
   }
   if (parts.shape != shape) {
-    return Damaged(kCompressoChunk, "expected a chunk of ", Text(shape), " voxels, found ",
-                   Text(parts.shape));
+    return Damaged(kCompressoChunk, "expected a chunk of ", ExtentText(shape), " voxels, found ",
+                   ExtentText(parts.shape));
   }
   const std::uint64_t window_voxels = parts.window[0] * parts.window[1] * parts.window[2];
   if (window_voxels == 0 || window_voxels > 64) {
     return Damaged(kCompressoChunk, "expected windows of 1 to 64 voxels, found ",
-                   Text(parts.window));
+                   ExtentText(parts.window));
   }
   parts.value_size = window_voxels <= 8 ? 1 : window_voxels <= 16 ? 2 : window_voxels <= 32 ? 4 : 8;
   const unsigned connectivity = header[35];
@@ -117,9 +105,9 @@ Result<Parts> Split(ByteSpan encoded, const VolumeExtent& shape, std::uint64_t l
     rest = rest.subspan(part.size());
     return part;
   };
-  const auto labels = take(Load(header + 15, 8), label_size);
-  const auto values = labels ? take(Load(header + 23, 4), parts.value_size) : std::nullopt;
-  const auto locations = values ? take(Load(header + 27, 4), label_size) : std::nullopt;
+  const auto labels = take(LoadLe(header + 15, 8), label_size);
+  const auto values = labels ? take(LoadLe(header + 23, 4), parts.value_size) : std::nullopt;
+  const auto locations = values ? take(LoadLe(header + 27, 4), label_size) : std::nullopt;
   const std::uint64_t index_size =
       encoded[4] == 0 ? 0 : 2 * shape[2] * CounterSize(2 * shape[0] * shape[1]);
   if (!locations || index_size > rest.size()) {
@@ -139,14 +127,14 @@ Result<std::vector<std::uint64_t>> ExpandWindows(const Parts& parts, std::uint64
   windows.reserve(count);
   const std::uint64_t size = parts.value_size;
   for (std::uint64_t at = 0; at + size <= parts.windows.size(); at += size) {
-    const std::uint64_t code = Load(parts.windows.data() + at, size);
+    const std::uint64_t code = LoadLe(parts.windows.data() + at, size);
     const bool is_run = code % 2 != 0;
     const std::uint64_t index = is_run ? 0 : code / 2;
     const std::uint64_t repeats = is_run ? code / 2 : 1;
     if (index >= parts.values.size() / size || repeats > count - windows.size()) {
       return Damaged(kCompressoChunk, "a window has no value, or there are more than ", count);
     }
-    windows.insert(windows.end(), repeats, Load(parts.values.data() + index * size, size));
+    windows.insert(windows.end(), repeats, LoadLe(parts.values.data() + index * size, size));
   }
   if (windows.size() != count || parts.windows.size() % size != 0) {
     return Damaged(kCompressoChunk, "expected ", count, " windows, found ", windows.size());
@@ -302,9 +290,7 @@ class BoundaryLabels {
     }
     const auto label = code == 6 ? Next() : code ? std::optional(*code - 7) : std::nullopt;
     if (!label) return Damaged(kCompressoChunk, "expected a location for each voxel on a boundary");
-    for (std::size_t i = 0; i < kSize; ++i) {
-      labels_[at * kSize + i] = static_cast<std::uint8_t>(*label >> (8 * i));
-    }
+    StoreLe(labels_ + at * kSize, *label, kSize);
     return {};
   }
 
@@ -314,7 +300,7 @@ class BoundaryLabels {
 
   std::optional<std::uint64_t> Next() {
     if (rest_.empty()) return std::nullopt;
-    const std::uint64_t location = Load(rest_.data(), kSize);
+    const std::uint64_t location = LoadLe(rest_.data(), kSize);
     rest_ = rest_.subspan(kSize);
     return location;
   }
@@ -343,16 +329,12 @@ Result<ByteVector> StoreLabels(const Parts& parts, const ByteVector& mask) {
   return labels;
 }
 
-// Of a chunk of `size` bytes a label.
 Result<ByteVector> DecodeCompresso(ByteSpan encoded, const VolumeExtent& shape,
                                    std::uint64_t label_size) {
   const auto voxels = CheckedProduct(shape);
-  const bool is_label = label_size == 1 || label_size == 2 || label_size == 4 || label_size == 8;
-  if (!is_label || !voxels || *voxels > kMaxVoxels) {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        "compresso chunk: expected labels of 1, 2, 4 or 8 bytes and fewer than 2^32 voxels, found ",
-        Text(shape));
+  if (!voxels || *voxels > kMaxVoxels) {
+    return Fail(ErrorCode::kResourceExhausted, kCompressoChunk,
+                ": expected fewer than 2^32 voxels, found ", ExtentText(shape));
   }
   UNSHARD_ASSIGN_OR_RETURN(const Parts parts, Split(encoded, shape, label_size));
   UNSHARD_ASSIGN_OR_RETURN(const ByteVector mask, MaskBoundaries(parts));
@@ -390,7 +372,7 @@ class Compresso final : public VolumeEncoding {
     }
     const std::uint64_t expected = extent[0] * extent[1] * extent[2];
     std::uint64_t voxels = 1;
-    for (std::size_t d = 0; d < 3; ++d) voxels *= Load(start.data() + 6 + 2 * d, 2);
+    for (std::size_t d = 0; d < 3; ++d) voxels *= LoadLe(start.data() + 6 + 2 * d, 2);
     if (voxels == expected) return {};
     return RefuseChunk(kCompressoChunk, "expected ", expected, " voxels, found ", voxels);
   }

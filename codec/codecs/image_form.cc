@@ -77,8 +77,7 @@ Result<ImageSize> ArrangeImage(std::string_view what, const VolumeExtent& shape,
   }
   return Fail(ErrorCode::kNotSupported, what,
               ": expected voxels that fit into an image of at most ", max_side,
-              " pixels a side, found ", shape[0], " x ", shape[1], " x ", shape[2],
-              ": choose a smaller chunk");
+              " pixels a side, found ", ExtentText(shape), ": choose a smaller chunk");
 }
 
 ByteVector PlanesToPixels(ByteSpan planes, std::uint64_t components, std::uint64_t size) {

@@ -127,20 +127,17 @@ Result<ImageSize> CheckJpeg(ByteSpan start, std::uint64_t size, const ImageForm&
 // --- The codec
 
 Result<ByteVector> DecodeJpeg(ByteSpan encoded, const ImageForm& form) {
-  auto size = CheckJpeg(encoded, encoded.size(), form);
-  if (!size) return Fail(ErrorCode::kDataLoss, std::move(size).error().message);
+  UNSHARD_ASSIGN_OR_RETURN(const ImageSize size, CheckJpeg(encoded, encoded.size(), form));
   const Handle decoder(tjInitDecompress());
   if (!decoder) return NoMemory(kJpegChunk);
   // The library scales images down to the size that it is given, and never up: whatever the headers
   // say, it writes no more than the size of `pixels`.
   ByteVector pixels(form.pixels * form.components);
   const int failure = tjDecompress2(
-      decoder.get(), encoded.data(), encoded.size(), pixels.data(), static_cast<int>(size->width),
-      static_cast<int>(size->width * form.components), static_cast<int>(size->height),
+      decoder.get(), encoded.data(), encoded.size(), pixels.data(), static_cast<int>(size.width),
+      static_cast<int>(size.width * form.components), static_cast<int>(size.height),
       PixelFormat(form.components), TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS);
-  if (failure != 0) {
-    return Damaged(kJpegChunk, tjGetErrorStr2(decoder.get()));
-  }
+  if (failure != 0) return Damaged(kJpegChunk, tjGetErrorStr2(decoder.get()));
   if (form.components == 1) return pixels;
   return PixelsToPlanes(pixels, form.components, 1);
 }

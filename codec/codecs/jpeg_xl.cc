@@ -66,9 +66,8 @@ class JpegXlReader {
     }
     components_ = info.num_color_channels + alpha;
     const bool is_part = info.have_animation == JXL_TRUE && components_ < form_.components;
-    Status status = CheckImageForm(kJpegXl, {info.xsize, info.ysize}, is_part ? 0 : components_,
-                                   info.bits_per_sample, form_);
-    if (!status) return Fail(ErrorCode::kDataLoss, std::move(status).error().message);
+    UNSHARD_RETURN_IF_ERROR(CheckImageForm(kJpegXl, {info.xsize, info.ysize},
+                                           is_part ? 0 : components_, info.bits_per_sample, form_));
     expected_size_ = form_.pixels * form_.components;
     return {};
   }

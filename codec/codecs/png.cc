@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <csetjmp>
 #include <cstring>
 #include <string>
@@ -57,7 +56,7 @@ bool Succeeds(png_structp png, const Function& function) {
 
 // Integers of a PNG are in network byte order.
 void SwapBytes(png_structp png, const ImageForm& form) {
-  if (form.component_size == 2 && std::endian::native == std::endian::little) png_set_swap(png);
+  if (form.component_size == 2) png_set_swap(png);
 }
 
 // The rows of an image at `pixels`. libpng does not take const pointers, even for writing.
@@ -82,9 +81,8 @@ class PngReader {
     if (info_ == nullptr) return NoMemory(kPngChunk);
     if (!Succeeds(png_, [this] { ReadHeader(); })) return Damaged(kPngChunk, message_);
     const ImageSize size = {png_get_image_width(png_, info_), png_get_image_height(png_, info_)};
-    Status status = CheckImageForm(kPngChunk, size, png_get_channels(png_, info_),
-                                   png_get_bit_depth(png_, info_), form_);
-    if (!status) return Fail(ErrorCode::kDataLoss, std::move(status).error().message);
+    UNSHARD_RETURN_IF_ERROR(CheckImageForm(kPngChunk, size, png_get_channels(png_, info_),
+                                           png_get_bit_depth(png_, info_), form_));
     ByteVector pixels(form_.pixels * form_.components * form_.component_size);
     std::vector<png_bytep> rows = Rows(pixels.data(), pixels.size(), size.height);
     const bool done = Succeeds(png_, [this, &rows] {

@@ -8,6 +8,10 @@
 
 namespace unshard {
 
+std::string ExtentText(const VolumeExtent& extent) {
+  return Message({extent[0], " x ", extent[1], " x ", extent[2]});
+}
+
 Result<EncodedVolume> EncodedVolumeOf(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   EncodedVolume volume{spec.name, MemberPath(spec.json_path, "encoding"), decoded.type};
   UNSHARD_ASSIGN_OR_RETURN(const auto channels, spec.options().Find(kNumChannels));
@@ -37,8 +41,11 @@ void VolumeEncoding::Describe(ChunkEncoding& encoding) const { encoding.items = 
 Result<Voxels> VolumeEncoding::Decode(ByteSpan encoded, ShapeSpan shape) const {
   UNSHARD_RETURN_IF_ERROR(CanDecode());
   UNSHARD_ASSIGN_OR_RETURN(const VolumeExtent extent, ExtentOf(shape));
-  UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, DecodeChunk(encoded, extent));
-  return Voxels::Make(volume_.type, {shape.begin(), shape.end()}, std::move(bytes));
+  auto bytes = DecodeChunk(encoded, extent);
+  if (bytes) return Voxels::Make(volume_.type, {shape.begin(), shape.end()}, *std::move(bytes));
+  Error error = std::move(bytes).error();
+  if (error.code == ErrorCode::kInvalidArgument) error.code = ErrorCode::kDataLoss;
+  return tl::unexpected<Error>(std::move(error));
 }
 
 Result<ByteVector> VolumeEncoding::Encode(Voxels voxels) const {

@@ -16,6 +16,9 @@ namespace unshard {
 // x, y, z of a chunk.
 using VolumeExtent = std::array<std::uint64_t, 3>;
 
+// "8 x 8 x 4".
+std::string ExtentText(const VolumeExtent& extent);
+
 // The option of each encoding that has the number of channels, which an `info` has elsewhere.
 inline constexpr const char* kNumChannels = "num_channels";
 
@@ -54,6 +57,7 @@ class VolumeEncoding : public ArrayToBytesCodec {
 
  protected:
   // To the bytes of the voxels of all channels, and back. No extent is 0, and VoxelBytes succeeds.
+  // Where the check of a chunk fails in DecodeChunk, with kInvalidArgument, Decode has kDataLoss.
   [[nodiscard]] virtual Result<ByteVector> DecodeChunk(ByteSpan encoded,
                                                        const VolumeExtent& extent) const = 0;
   [[nodiscard]] virtual Result<ByteVector> EncodeChunk(ByteSpan voxels,
