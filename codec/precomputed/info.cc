@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "codec/chain/chain_check.h"
@@ -14,6 +15,7 @@
 #include "codec/json/number.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/precomputed/layout_members.h"
 #include "codec/precomputed/object_check.h"
 #include "codec/precomputed/scale.h"
 #include "codec/types/data_type.h"
@@ -212,16 +214,19 @@ class InfoParser {
     return {};
   }
 
-  void AddReferred(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
+  // The directory of a member `key`. A URL is ignored.
+  void Refer(std::string_view key, bool holds_chunks, ArrayDescription array = {}) {
+    if (key.find("://") != std::string_view::npos) return;
+    std::string directory = NormaliseKey(key);
     const bool known = !referred_.emplace(directory, holds_chunks).second;
     if (known && array.shape.empty()) return;
     info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
   }
 
-  // A directory with a dataset of its own. A URL is ignored.
+  // A directory with a dataset of its own.
   void ReferToDataset(const char* member) {
     const std::string key = TextOf(document_, member);
-    if (!key.empty() && key.find("://") == std::string::npos) AddReferred(NormaliseKey(key), false);
+    if (!key.empty()) Refer(key, false);
   }
 
   Status ParseVolume() {
@@ -238,10 +243,7 @@ class InfoParser {
         if (!grid) return tl::unexpected<Error>(grid.error());
         UNSHARD_RETURN_IF_ERROR(AddShards(scale, parsed, codec, *grid));
       } else {
-        const std::string key = TextOf(scale.value(), "key");
-        if (key.find("://") == std::string::npos) {
-          AddReferred(NormaliseKey(key), true, Describe(parsed.array));
-        }
+        Refer(TextOf(scale.value(), "key"), true, Describe(parsed.array));
       }
       info_.scales.push_back(std::move(parsed));
     }
@@ -310,11 +312,16 @@ class InfoParser {
     return {};
   }
 
-  // The member `key`, or the JSON that its absence means.
-  static JsonValue Copy(const JsonValue& from, std::string_view key, const char* absent = "null") {
-    const JsonValue* member = from.Find(key);
-    const bool there = member != nullptr && !member->is_null();
-    return there ? *member : ParseJson(absent).value_or(JsonValue());
+  // Copies what decides how chunks are stored, or what its absence means.
+  static void CopyLayout(std::span<const LayoutMember> members, const JsonValue& from,
+                         JsonValue& to) {
+    for (const auto& [key, absent, is_name] : members) {
+      const JsonValue* const found = from.Find(key);
+      const bool is_absent = found == nullptr || found->is_null();
+      to.Set(key, is_name     ? JsonValue::String(LowerCase(TextOf(from, key)))
+                  : is_absent ? ParseJson(absent).value_or(JsonValue())
+                              : *found);
+    }
   }
 
   static JsonValue LayoutOf(const ShardingSpec& spec) {
@@ -331,23 +338,19 @@ class InfoParser {
 
   [[nodiscard]] JsonValue LayoutOf(const JsonCursor& scale, const ShardingSpec& sharding) const {
     JsonValue layout = JsonValue::Object();
-    layout.Set("data_type", JsonValue::String(data_type_));
-    layout.Set("encoding", JsonValue::String(LowerCase(TextOf(scale.value(), "encoding"))));
-    layout.Set("num_channels", Copy(document_, "num_channels", "1"));
-    layout.Set("voxel_offset", Copy(scale.value(), "voxel_offset", "[0, 0, 0]"));
-    for (const char* key : {"size", "chunk_sizes", "compressed_segmentation_block_size"}) {
-      layout.Set(key, Copy(scale.value(), key));
-    }
+    CopyLayout(kVolumeLayout, document_, layout);
+    CopyLayout(kScaleLayout, scale.value(), layout);
     layout.Set("sharding", LayoutOf(sharding));
     return layout;
   }
 
   // Of meshes and skeletons.
   [[nodiscard]] JsonValue LayoutOfObjects(const ShardingSpec& sharding) const {
+    constexpr LayoutMember kType[] = {{"@type"}};
     JsonValue layout = JsonValue::Object();
-    layout.Set("@type", Copy(document_, "@type"));
-    layout.Set("vertex_quantization_bits", Copy(document_, "vertex_quantization_bits"));
-    layout.Set("vertex_attributes", Copy(document_, "vertex_attributes", "[]"));
+    CopyLayout(kType, document_, layout);
+    CopyLayout(kMeshLayout, document_, layout);
+    CopyLayout(kSkeletonLayout, document_, layout);
     layout.Set("sharding", LayoutOf(sharding));
     return layout;
   }
@@ -374,13 +377,12 @@ class InfoParser {
     JsonValue types = items("properties", "type");
     for (JsonValue& type : types.mutable_items()) type = JsonValue::String(LowerCase(type.text()));
     JsonValue layout = JsonValue::Object();
-    layout.Set("annotation_type",
-               JsonValue::String(LowerCase(TextOf(document_, "annotation_type"))));
+    CopyLayout(kAnnotationLayout, document_, layout);
+    CopyLayout(kIndexLayout, index.value(), layout);
+    layout.Erase("key");  // it says where the index is
     layout.Set("dimensions", std::move(dimensions));
     layout.Set("properties", std::move(types));
     layout.Set("relationships", items("relationships", "key"));
-    for (const char* key : {"lower_bound", "upper_bound"}) layout.Set(key, Copy(document_, key));
-    for (const char* key : {"grid_shape", "chunk_size"}) layout.Set(key, Copy(index.value(), key));
     layout.Set("names", JsonValue::Number(static_cast<std::uint64_t>(names)));
     layout.Set("by_id", JsonValue::Boolean(index.path() == "by_id"));
     layout.Set("sharding", LayoutOf(sharding));
@@ -460,8 +462,7 @@ class InfoParser {
                     const char* description) {
     UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(index));
     if (!sharding) {
-      const std::string key = TextOf(index.value(), "key");
-      if (key.find("://") == std::string::npos) AddReferred(NormaliseKey(key), true);
+      Refer(TextOf(index.value(), "key"), true);
       return {};
     }
     ShardedDirectory directory;

@@ -1,9 +1,8 @@
-// Tables list the members that decide how chunks are stored; changes of all others are applied.
-// Scales are matched by their keys, the indexes of annotations by their positions.
+// Changes of all members but those of layout_members.h are applied. Scales are matched by their
+// keys, the indexes of annotations by their positions.
 #include "codec/precomputed/merge.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/precomputed/info.h"
+#include "codec/precomputed/layout_members.h"
 #include "codec/shard/layout_change.h"
 
 namespace unshard {
@@ -24,33 +24,7 @@ namespace {
 
 using Type = NeuroglancerInfo::Type;
 
-// A member that decides how chunks are stored, and the JSON that its absence means.
-struct LayoutMember {
-  std::string_view key;
-  std::string_view fallback = "null";
-};
 using Layout = std::span<const LayoutMember>;
-
-constexpr std::array<LayoutMember, 2> kVolumeLayout = {{{"data_type"}, {"num_channels", "1"}}};
-constexpr std::array<LayoutMember, 7> kScale = {{{"key"},
-                                                 {"size"},
-                                                 {"chunk_sizes"},
-                                                 {"voxel_offset", "[0, 0, 0]"},
-                                                 {"encoding"},
-                                                 {"compressed_segmentation_block_size"},
-                                                 {"sharding"}}};
-constexpr std::array<LayoutMember, 2> kMeshes = {{{"vertex_quantization_bits"}, {"sharding"}}};
-constexpr std::array<LayoutMember, 2> kSkeletons = {{{"vertex_attributes", "[]"}, {"sharding"}}};
-constexpr std::array<LayoutMember, 4> kAnnotations = {
-    {{"dimensions"}, {"annotation_type"}, {"lower_bound"}, {"upper_bound"}}};
-constexpr std::array<LayoutMember, 1> kProperty = {{{"type"}}};
-constexpr std::array<LayoutMember, 4> kIndex = {
-    {{"key"}, {"grid_shape"}, {"chunk_size"}, {"sharding"}}};
-
-// Types and encodings, which are compared without regard to case.
-bool IsName(std::string_view key) {
-  return key == "data_type" || key == "encoding" || key == "annotation_type" || key == "type";
-}
 
 JsonValue InLowerCase(const JsonValue& value) {
   return value.is_string() ? JsonValue::String(LowerCase(value.text())) : value;
@@ -83,9 +57,9 @@ class InfoMerger {
         UNSHARD_RETURN_IF_ERROR(MergeObject(stored, before, after, kVolumeLayout, {"scales"}, ""));
         return MergeScales(stored, before, after);
       case Type::kMeshes:
-        return MergeObject(stored, before, after, kMeshes, {}, "");
+        return MergeObject(stored, before, after, kMeshLayout, {}, "");
       case Type::kSkeletons:
-        return MergeObject(stored, before, after, kSkeletons, {}, "");
+        return MergeObject(stored, before, after, kSkeletonLayout, {}, "");
       case Type::kAnnotations:
         return MergeAnnotations(stored, before, after);
       case Type::kOther:
@@ -102,15 +76,15 @@ class InfoMerger {
       return RefuseLayoutChange("dimensions", before.Find("dimensions"), after.Find("dimensions"));
     }
     const Keys apart = {"by_id", "properties", "relationships", "spatial"};
-    UNSHARD_RETURN_IF_ERROR(MergeObject(stored, before, after, kAnnotations, apart, ""));
-    UNSHARD_RETURN_IF_ERROR(MergeList(stored, before, after, "properties", kProperty));
-    UNSHARD_RETURN_IF_ERROR(MergeList(stored, before, after, "relationships", kIndex));
-    UNSHARD_RETURN_IF_ERROR(MergeList(stored, before, after, "spatial", kIndex));
+    UNSHARD_RETURN_IF_ERROR(MergeObject(stored, before, after, kAnnotationLayout, apart, ""));
+    UNSHARD_RETURN_IF_ERROR(MergeList(stored, before, after, "properties", kPropertyLayout));
+    UNSHARD_RETURN_IF_ERROR(MergeList(stored, before, after, "relationships", kIndexLayout));
+    UNSHARD_RETURN_IF_ERROR(MergeList(stored, before, after, "spatial", kIndexLayout));
     JsonValue* index = stored.Find("by_id");
     const JsonValue* was = before.Find("by_id");
     const JsonValue* is = after.Find("by_id");
     if (index == nullptr || was == nullptr || is == nullptr) return ExpectSame("by_id", was, is);
-    return MergeObject(*index, *was, *is, kIndex, {}, "by_id");
+    return MergeObject(*index, *was, *is, kIndexLayout, {}, "by_id");
   }
 
   // Applies changes of the members that are neither in `layout` nor in `apart`.
@@ -139,12 +113,12 @@ class InfoMerger {
 
   static Status CheckMember(const LayoutMember& member, const JsonValue& before,
                             const JsonValue& after, const std::string& path) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonValue fallback, ParseJson(member.fallback));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue absent, ParseJson(member.absent));
     const JsonValue* was = before.Find(member.key);
     const JsonValue* is = after.Find(member.key);
     const std::string member_path = MemberPath(path, member.key);
-    if (was == nullptr || is == nullptr || !IsName(member.key)) {
-      return ExpectSame(member_path, was, is, fallback);
+    if (was == nullptr || is == nullptr || !member.is_name) {
+      return ExpectSame(member_path, was, is, absent);
     }
     if (SameMeaning(InLowerCase(*was), InLowerCase(*is))) return {};
     return RefuseLayoutChange(member_path, was, is);
@@ -193,7 +167,7 @@ class InfoMerger {
       if (at < kept.size() && ShardedScale(at) != nullptr) {
         kept[at] = true;
         JsonValue own = list->items()[at];
-        UNSHARD_RETURN_IF_ERROR(MergeObject(own, was->items()[at], scale, kScale, {}, path));
+        UNSHARD_RETURN_IF_ERROR(MergeObject(own, was->items()[at], scale, kScaleLayout, {}, path));
         merged.push_back(std::move(own));
         continue;
       }

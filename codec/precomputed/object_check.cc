@@ -169,13 +169,13 @@ std::shared_ptr<const ChunkCheck> MakeMeshManifestCheck() {
 }
 
 std::shared_ptr<const ChunkCheck> MakeSkeletonCheck(const JsonValue& info) {
-  constexpr std::uint64_t kMostComponents = 1u << 20;
+  constexpr std::uint64_t kMaxComponents = 1u << 20;
   std::uint64_t vertex_size = 3 * kFloatSize;
   for (const JsonValue& attribute : ItemsOf(info, "vertex_attributes")) {
     const JsonValue* count = attribute.Find("num_components");
     const auto size = DataTypeSize(kAttributes, LowerCase(TextOf(attribute, "data_type")));
     if (count == nullptr || !size) continue;
-    const auto components = JsonCursor(*count, "").Unsigned(1, kMostComponents);
+    const auto components = JsonCursor(*count, "").Unsigned(1, kMaxComponents);
     if (components) vertex_size = Grow(vertex_size, *components, *size);
   }
   return std::make_shared<SkeletonCheck>(vertex_size);
