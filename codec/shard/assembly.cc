@@ -42,7 +42,7 @@ Status CheckPlaces(std::span<const ChunkPlace> places, const ByteRange& data) {
 }
 
 Result<std::uint64_t> GrowShard(std::uint64_t end, std::uint64_t size) {
-  if (size > kLargestShardBytes || end > kLargestShardBytes - size) {
+  if (size > kMaxShardBytes || end > kMaxShardBytes - size) {
     return Fail(
         ErrorCode::kResourceExhausted,
         "the shard would have more than 2^63 - 1 bytes, the largest offset that readers take");

@@ -60,7 +60,7 @@ struct PutChunk {
 class ShardAssembly {
  public:
   virtual ~ShardAssembly() = default;
-  // Fails with kResourceExhausted where the shard would exceed kLargestShardBytes, and with
+  // Fails with kResourceExhausted where the shard would exceed kMaxShardBytes, and with
   // kInternal on chunks that belong to another shard, occur twice, or are kept outside of the base.
   // Must not be called again after kDone or a failure.
   virtual Result<AssemblyStep> Next(const PutChunk& put) = 0;
@@ -69,7 +69,7 @@ class ShardAssembly {
 // For implementations: what the assemblies of all formats share.
 
 // The largest shard: readers use signed offsets of 64 bits.
-inline constexpr std::uint64_t kLargestShardBytes = ~std::uint64_t{0} >> 1;
+inline constexpr std::uint64_t kMaxShardBytes = ~std::uint64_t{0} >> 1;
 
 // One chunk, and its range once that is known.
 struct ChunkPlace {
@@ -85,7 +85,7 @@ std::vector<ChunkPlace> InOrder(const std::vector<AssembledChunk>& chunks);
 // Fails with kInternal where `places`, as InOrder returns them, have a slot twice, or a kept chunk
 // outside of `data`.
 Status CheckPlaces(std::span<const ChunkPlace> places, const ByteRange& data);
-// end + size, or kResourceExhausted where that is above kLargestShardBytes.
+// end + size, or kResourceExhausted where that is above kMaxShardBytes.
 Result<std::uint64_t> GrowShard(std::uint64_t end, std::uint64_t size);
 
 }  // namespace unshard

@@ -12,9 +12,9 @@ namespace {
 
 std::string Shown(const JsonValue* value) {
   if (value == nullptr) return "nothing";
-  constexpr std::size_t kMostShown = 200;
+  constexpr std::size_t kMaxShown = 200;
   std::string text = WriteJson(*value, 0);
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "…";
   return text;
 }
 

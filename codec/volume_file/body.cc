@@ -19,7 +19,7 @@ Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
   if (is_empty) return layout;
   std::uint64_t bytes = source.type.size;
   for (const std::size_t axis : layout.order) {
-    if (source.shape[axis] > kLargestBody / bytes) {
+    if (source.shape[axis] > kMaxBodyBytes / bytes) {
       return Fail(ErrorCode::kNotSupported, "one file would have more than 2^62 bytes");
     }
     bytes *= source.shape[axis];

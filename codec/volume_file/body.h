@@ -16,7 +16,7 @@ namespace unshard {
 // The axes in the order of the chunks.
 std::vector<std::size_t> StoredOrder(const VolumeFileSource& source);
 // A layout without a header, with the axes in `order`, slowest first; axes that are left out have
-// to be one voxel deep. Fails with kNotSupported where the voxels take more than kLargestBody.
+// to be one voxel deep. Fails with kNotSupported where the voxels take more than kMaxBodyBytes.
 Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
                                        std::vector<std::size_t> order);
 // Axes that are in a file as x, y, z and channel: the slowest first, without those that the array
@@ -26,7 +26,7 @@ Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
 // kNotSupported: the format cannot express the data type.
 tl::unexpected<Error> NoSuchType(std::string_view format, const DataType& type);
 // The most bytes of a file after its header.
-inline constexpr std::uint64_t kLargestBody = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kMaxBodyBytes = std::uint64_t{1} << 62;
 
 // The grid of chunks that the voxels come from.
 struct VolumeGrid {

@@ -1,11 +1,8 @@
-#include "codec/volume_file/nifti.h"
-
 #include <algorithm>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "codec/volume_file/body.h"
+#include "codec/volume_file/formats.h"
 
 namespace unshard {
 namespace {
@@ -28,15 +25,7 @@ constexpr Fields kVersion2 = {540, 544, 16,  504, 12,  14,  104, 168,
 
 template <class T>
 void Store(ByteVector& header, std::size_t at, T value) {
-  using Unsigned = std::conditional_t<
-      sizeof(T) == 1, std::uint8_t,
-      std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
-  Unsigned bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  for (std::size_t i = 0; i < sizeof bits; ++i) {
-    header[at + i] = static_cast<std::uint8_t>(bits >> (8 * i));
-  }
+  StoreLe(&header[at], value);
 }
 
 // The types of fields: `Size` of dim, `Offset` of vox_offset, `Real` of lengths, `Code` of

@@ -1,8 +1,7 @@
-#include "codec/volume_file/npy.h"
-
 #include <algorithm>
 
 #include "codec/volume_file/body.h"
+#include "codec/volume_file/formats.h"
 
 namespace unshard {
 namespace {
@@ -10,7 +9,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 // The voxels begin at a multiple of it, for readers that map the file into memory.
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kLargestVersion1 = 65535;
+constexpr std::size_t kMaxVersion1 = 65535;
 
 // "(3, 4)", and "(3,)" for one axis.
 std::string ShapeText(const VolumeFileSource& source) {
@@ -38,7 +37,7 @@ Result<VolumeFileLayout> DescribeNpy(const VolumeFileSource& source) {
     const std::size_t end = before + text.size() + 1;
     return (end + kAlignment - 1) / kAlignment * kAlignment - before;
   };
-  const bool is_version1 = padded(kMagic.size() + 4) <= kLargestVersion1;
+  const bool is_version1 = padded(kMagic.size() + 4) <= kMaxVersion1;
   const std::size_t length = padded(kMagic.size() + (is_version1 ? 4 : 6));
   text.resize(length - 1, ' ');
   text += '\n';
@@ -46,10 +45,7 @@ Result<VolumeFileLayout> DescribeNpy(const VolumeFileSource& source) {
   header.assign(kMagic.begin(), kMagic.end());
   header.push_back(is_version1 ? 1 : 2);
   header.push_back(0);
-  const std::size_t bytes_of_length = is_version1 ? 2 : 4;
-  for (std::size_t i = 0; i < bytes_of_length; ++i) {
-    header.push_back(static_cast<std::uint8_t>(length >> (8 * i)));
-  }
+  AppendLe(header, length, is_version1 ? 2 : 4);
   header.insert(header.end(), text.begin(), text.end());
   return layout;
 }

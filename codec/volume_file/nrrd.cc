@@ -1,7 +1,6 @@
-#include "codec/volume_file/nrrd.h"
-
 #include "codec/core/text.h"
 #include "codec/volume_file/body.h"
+#include "codec/volume_file/formats.h"
 
 namespace unshard {
 namespace {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
-#include "codec/volume_file/nifti.h"
-#include "codec/volume_file/npy.h"
-#include "codec/volume_file/nrrd.h"
-#include "codec/volume_file/raw.h"
+#include "codec/volume_file/body.h"
+#include "codec/volume_file/formats.h"
 
 namespace unshard {
 namespace {
+
+// The voxels alone; the axes are in the order in which the format of the array lists them.
+Result<VolumeFileLayout> DescribeRaw(const VolumeFileSource& source) {
+  return LayoutInOrder(source, StoredOrder(source));
+}
 
 constexpr std::array kFormats{
     VolumeFileFormat{"nii", DescribeNifti},

@@ -417,9 +417,9 @@ TEST(ShardAssembly, GrowsUpToTheLargestShardAndNoFurther) {
   for (const auto& [format, overhead] :
        {std::pair<const ShardFormat*, std::uint64_t>{precomputed.get(), 16 + 24},
         {zarr.get(), 36 + 4}}) {
-    const std::uint64_t most = kLargestShardBytes - overhead;
-    EXPECT_EQ(SizeWith(*format, {0, most}).value_or(0), kLargestShardBytes);
-    EXPECT_EQ(SizeWith(*format, {most - 1, 1}).value_or(0), kLargestShardBytes);
+    const std::uint64_t most = kMaxShardBytes - overhead;
+    EXPECT_EQ(SizeWith(*format, {0, most}).value_or(0), kMaxShardBytes);
+    EXPECT_EQ(SizeWith(*format, {most - 1, 1}).value_or(0), kMaxShardBytes);
     for (const PutChunk& put : {PutChunk{0, most + 1}, PutChunk{1, most}, PutChunk{kNoLimit, 1},
                                 PutChunk{1, kNoLimit}, PutChunk{kNoLimit, kNoLimit}}) {
       const auto size = SizeWith(*format, put);
