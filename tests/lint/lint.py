@@ -178,6 +178,47 @@ def shards_stay_in_store(tree):
             if (found := SHARDS.search(line.split("//")[0]))]
 
 
+DOCUMENT_MEMBERS = re.compile(r'"(codecs|chunk_grid|chunk_key_encoding|chunk_sizes|blockSize|compressor)"')
+# Folders and files that name members of metadata documents, and why.
+NAMING_MEMBERS = {
+    "codec/zarr3/": "reads, writes and merges zarr.json",
+    "codec/zarr2/": "reads and writes .zarray",
+    "codec/n5/": "reads and writes attributes.json",
+    "codec/precomputed/": "reads, writes and merges info",
+    "codec/codecs/": "compressions of N5 have the option blockSize",
+    "codec/schema/codec_constraints.cc": "reads the codec of a schema",
+    "codec/schema/array_schema.cc": "writes the codec of a schema",
+    "codec/schema/codec_resolution.cc": "completes the codec of a schema",
+    "codec/schema/new_array.cc": "makes arrays of schemas",
+    "codec/schema/copied_documents.cc": "says which members a schema may change in a document",
+    "codec/array/array_metadata.cc": "names the compressor for unshard info",
+    "codec/pyramid/array_documents.cc": "names the list of codecs in failures",
+    "codec/pyramid/block_plan.cc": "writes the codecs of views",
+    "codec/pyramid/n5_pyramid.cc": "leaves out the members of N5 in attributes of the user",
+    "store/source/mentioned_names.cc": "finds the names of files in documents that it does not parse",
+    "store/copy/copy_places.cc": "leaves out the members of N5 in attributes of the user",
+    "store/dataset/dataset_details.cc": "shows the codecs of an index as the document has them",
+    "store/dataset/plain_datasets.cc": "tells documents of N5 from others",
+    "store/dataset/view_source.cc": "tells documents of N5 from others",
+    "fs/cli/create_options.cc": "writes the codec of a schema",
+}
+
+
+def parsed_once(tree):
+    """A metadata document is parsed by its reader: others ask for the array, and name no member."""
+    def place_of(name):
+        return next((place for place in NAMING_MEMBERS if name.startswith(place)), None)
+    naming = [(name, number, found[1]) for name in tree.sources() if layer_of(name) in ("codec", "store", "fs")
+              for number, line in enumerate(tree.text(name).splitlines(), 1)
+              if (found := DOCUMENT_MEMBERS.search(line.split("//")[0]))]
+    findings = [f"{name}:{number}: names the member {member} of a document that another file parses"
+                for name, number, member in naming if not place_of(name)]
+    unused = set(NAMING_MEMBERS) - {place_of(name) for name, _, _ in naming}
+    findings += [f"{place}: names no member of a document: NAMING_MEMBERS need not have it"
+                 for place in sorted(unused) if (pathlib.Path(tree.root) / place).exists()]
+    return findings
+
+
 CASTS = re.compile(r"\b((?:dynamic|static)(?:_pointer)?_cast)<\s*(?:const\s+)?(\w+)|\b(typeid)\b")
 PURPOSES = re.compile(r"\b(?:get_if|holds_alternative|get)<StagedInode::\w+>")
 DERIVED = re.compile(r"\bclass (\w+)(?: final)?\s*:\s*public (\w+)")
@@ -571,7 +612,8 @@ def tidy(tree):
 
 
 RULES = {rule.__name__: rule for rule in (
-    include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
+    include_layering, heavy_headers, pure_codec, shards_stay_in_store, parsed_once, kinds_are_not_looked_at,
+    one_definition,
     file_size, class_size, header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone,
     sources_compile_alone, words,

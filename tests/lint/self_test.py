@@ -144,6 +144,16 @@ class SelfTest(unittest.TestCase):
         self.put("codec/core/cache.cc", "#include <mutex>\n")
         self.finds("pure_codec", "codec/core/cache.cc:1")
 
+    def test_a_second_parser_of_a_document_is_found(self):
+        self.put("codec/zarr3/document.cc", 'auto codecs = document.Find("codecs");\n')
+        self.put("store/copy/copy.cc", '// The member "codecs".\nauto name = "codecs of";\n')
+        self.assertEqual(self.findings("parsed_once"), [])
+        self.put("store/copy/copy.cc", 'int a;\nauto sizes = document.Find("chunk_sizes");\n')
+        self.finds("parsed_once", "store/copy/copy.cc:2: names the member chunk_sizes")
+        self.put("store/copy/copy.cc", "int a;\n")
+        self.put("fs/cli/create_options.cc", "int a;\n")
+        self.finds("parsed_once", "fs/cli/create_options.cc: names no member")
+
     def test_a_look_at_shards_in_fs_is_found(self):
         self.put("fs/tree/node.cc", "// of its ShardSet\nint a;\n")
         self.put("store/shard/set.cc", "ShardSet set;\n")
