@@ -17,11 +17,12 @@
 #include "codec/core/bytes.h"
 #include "codec/core/bytes_digest.h"
 #include "codec/core/error.h"
+#include "codec/json/json.h"
 #include "codec/types/data_type.h"
 
 namespace unshard {
 
-struct ChunkEncoding;
+class CodecChain;
 
 // What the three kinds have in common.
 class Codec {
@@ -120,8 +121,11 @@ class ArrayToBytesCodec : public Codec {
   // What messages call its chunks.
   [[nodiscard]] virtual std::string_view subject() const { return "chunk"; }
 
-  // Writes down how it encodes items, after what the codecs before it do.
-  virtual void Describe(ChunkEncoding& encoding) const = 0;
+  // What decides how bytes are decoded: where it has the same meaning, and the items that reach
+  // both codecs are the same, each of them decodes what the other one encodes to the same voxels.
+  [[nodiscard]] virtual JsonValue DecodingKey() const = 0;
+  // Of a block, a header and then items: the chain of the items. Null for other codecs.
+  [[nodiscard]] virtual const CodecChain* block() const { return nullptr; }
 };
 using ArrayToBytesCodecPtr = std::shared_ptr<const ArrayToBytesCodec>;
 

@@ -9,7 +9,7 @@
 #include "codec/core/byte_range.h"
 #include "codec/grid/chunk_check.h"
 #include "codec/json/meaning.h"
-#include "codec/json/writer.h"
+#include "codec/json/number.h"
 
 namespace unshard {
 namespace {
@@ -26,13 +26,6 @@ constexpr const char* kUntyped =
 
 tl::unexpected<Error> NotSupported(const CodecSpec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported, codec.at(), why);
-}
-
-bool SameStep(const ChunkEncoding::Step& a, const ChunkEncoding::Step& b) {
-  const CodecDefinition* const definition = DefinitionOf(a);
-  if (definition == nullptr || definition != DefinitionOf(b)) return false;
-  if (definition->describes_itself) return true;
-  return a.name == b.name && SameMeaning(a.configuration, b.configuration);
 }
 
 Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
@@ -53,23 +46,10 @@ class UnknownCodecs final : public ArrayToBytesCodec {
   [[nodiscard]] Result<Voxels> Decode(ByteSpan /*encoded*/, ShapeSpan /*shape*/) const override {
     return tl::unexpected<Error>(CanDecode().error());
   }
-  void Describe(ChunkEncoding& /*encoding*/) const override {}
+  [[nodiscard]] JsonValue DecodingKey() const override { return {}; }
 };
 
 }  // namespace
-
-const CodecDefinition* DefinitionOf(const ChunkEncoding::Step& step) {
-  constexpr std::string_view kN5 = "n5.";
-  return step.name.starts_with(kN5)
-             ? FindCodec(ArrayDialect::kN5, std::string_view(step.name).substr(kN5.size()))
-             : FindCodec(ArrayDialect::kZarr3, step.name);
-}
-
-bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b) {
-  return a.items == b.items && a.big_endian == b.big_endian && a.order == b.order &&
-         a.n5_header == b.n5_header &&
-         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), SameStep);
-}
 
 // Binds one codec after the other.
 class ChainBinder {
@@ -82,10 +62,11 @@ class ChainBinder {
                       codec.definition->bind);
   }
 
-  Result<ChunkCodecPtr> Finish(const std::string& path) && {
+  Result<ChunkCodecPtr> Finish(const ChainSpec& codecs, const std::string& path) && {
     if (!chain_->to_bytes_) {
       return Fail(ErrorCode::kDataLoss, path, ": expected a chain with the codec \"bytes\"");
     }
+    chain_->codecs_ = codecs;
     return std::move(chain_);
   }
 
@@ -102,7 +83,6 @@ class ChainBinder {
     }
     needs_exact_items_ |= bound->needs_exact_items();
     if (is_zarr2) UNSHARD_RETURN_IF_ERROR(LimitGrowth(codec, *bound, decoded));
-    Describe(codec, *bound);
     chain_->array_codecs_.push_back(std::move(bound));
     return {};
   }
@@ -110,8 +90,6 @@ class ChainBinder {
   Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindArrayToBytes bind) {
     if (chain_->to_bytes_) return NotSupported(codec, kUnknown);
     UNSHARD_ASSIGN_OR_RETURN(chain_->to_bytes_, bind(codec, chain_->encoded()));
-    if (!IsIdentity(order_)) chain_->encoding_.order = order_;
-    chain_->to_bytes_->Describe(chain_->encoding_);
     return {};
   }
 
@@ -123,7 +101,6 @@ class ChainBinder {
     UNSHARD_ASSIGN_OR_RETURN(BytesCodecPtr bound,
                              bind(codec, is_first ? chain_->to_bytes_->item_size() : 0));
     chain_->bytes_codecs_.push_back(std::move(bound));
-    chain_->encoding_.steps.push_back({codec.name, codec.own_options()});
     return {};
   }
 
@@ -141,26 +118,7 @@ class ChainBinder {
     return NotSupported(codec, " and those before it make the chunk more than 8 times as large");
   }
 
-  void Describe(const CodecSpec& codec, const ArrayToArrayCodec& bound) {
-    std::string& items = chain_->encoding_.items;
-    const Dependence dependence = bound.dependence();
-    if (const auto* const permutes = std::get_if<Permutes>(&dependence)) {
-      order_ = order_.empty() ? permutes->order : Transposed(order_, permutes->order);
-      return;
-    }
-    if (items == "raw" && chain_->decoded_.big_endian) items += ", big-endian";
-    if (!IsIdentity(order_)) {
-      items += ", transpose";
-      for (const std::size_t axis : order_) items += " " + std::to_string(axis);
-    }
-    order_.clear();
-    items += ", " + codec.name;
-    const JsonValue* const configuration = codec.configuration();
-    if (configuration != nullptr) items += " " + WriteJson(*configuration, 0);
-  }
-
   std::shared_ptr<CodecChain> chain_;
-  std::vector<std::size_t> order_;  // of the transposes after the last other codec
   bool needs_exact_items_ = false;
   double growth_ = 1;  // of the bytes of a chunk by the filters so far
 };
@@ -169,7 +127,7 @@ Result<ChunkCodecPtr> CodecChain::Bind(const ChainSpec& codecs, const std::strin
                                        const ArrayRepresentation& decoded) {
   ChainBinder binder(decoded);
   for (const CodecSpec& codec : codecs) UNSHARD_RETURN_IF_ERROR(binder.Take(codec));
-  return std::move(binder).Finish(path);
+  return std::move(binder).Finish(codecs, path);
 }
 
 ChunkCodecPtr CodecChain::BindToCheck(const ChainSpec& codecs,
@@ -209,6 +167,47 @@ bool CodecChain::is_lossy() const {
   return !to_bytes_->is_lossless() ||
          std::any_of(array_codecs_.begin(), array_codecs_.end(),
                      [](const ArrayCodecPtr& codec) { return !codec->is_lossless(); });
+}
+
+std::string CodecChain::text() const {
+  const CodecChain& items = block() != nullptr ? *block() : *this;
+  std::string text;
+  for (const CodecSpec& codec : items.codecs_) {
+    const std::string words = codec.text();
+    if (!words.empty()) text += (text.empty() ? "" : ", ") + words;
+  }
+  return text.empty() ? "raw" : text;
+}
+
+// Transposes one after the other are one.
+JsonValue CodecChain::DecodingKey() const {
+  JsonValue key = JsonValue::Array();
+  std::vector<JsonValue>& parts = key.mutable_items();
+  if (decoded_.big_endian) parts.push_back(JsonValue::String("big-endian"));
+  std::vector<std::size_t> order;
+  const auto add_order = [&] {
+    if (!IsIdentity(order)) parts.push_back(ExtentsJson(order));
+    order.clear();
+  };
+  auto codec = codecs_.begin();
+  for (const ArrayCodecPtr& bound : array_codecs_) {
+    const Dependence dependence = bound->dependence();
+    if (const auto* const permutes = std::get_if<Permutes>(&dependence)) {
+      order = order.empty() ? permutes->order : Transposed(order, permutes->order);
+    } else {
+      add_order();
+      parts.push_back(codec->DecodingKey());
+    }
+    ++codec;
+  }
+  add_order();
+  parts.push_back(to_bytes_->DecodingKey());
+  for (++codec; codec != codecs_.end(); ++codec) parts.push_back(codec->DecodingKey());
+  return key;
+}
+
+bool SameEncoding(const CodecChain& a, const CodecChain& b) {
+  return SameMeaning(a.DecodingKey(), b.DecodingKey());
 }
 
 // The shape of a chunk before each array codec, and after the last one.

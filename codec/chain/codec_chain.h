@@ -19,33 +19,6 @@
 
 namespace unshard {
 
-// The transforms of a chain in one vocabulary for all dialects, by which a view decides whether the
-// stored bytes of one dialect are those of another.
-struct ChunkEncoding {
-  // A bytes-to-bytes codec, by its name in Zarr v3 ("gzip", "zstd", "blosc", "crc32c",
-  // "numcodecs.zlib", "numcodecs.bz2", …), or "n5.lz4". The name of a compressor is enough to
-  // decode; the configuration, in the form of Zarr v3, is needed to encode. Null: none.
-  struct Step {
-    std::string name;
-    JsonValue configuration;
-  };
-
-  // "raw": items one after the other. Else what encodes voxels in another way: "jpeg", "png",
-  // "compressed_segmentation 8 x 8 x 8", …, or "raw" followed by the filters before the items.
-  std::string items = "raw";
-  bool big_endian = false;         // raw items of more than one byte; else false
-  std::vector<std::size_t> order;  // the stored dimension i is axis order[i]; empty: C order
-  bool n5_header = false;          // an N5 block header precedes what `steps` give
-  std::vector<Step> steps;         // in the order of encoding
-};
-
-// The codec of a step; null: none that is known here.
-const CodecDefinition* DefinitionOf(const ChunkEncoding::Step& step);
-
-// Whether each of two chains decodes what the other one encodes to the same voxels: they have the
-// same items, order, header and compressors; levels and other options of encoding may differ.
-bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b);
-
 // Immutable; thread-safe; pure.
 class CodecChain {
  public:
@@ -61,7 +34,16 @@ class CodecChain {
       const ChainSpec& codecs, const std::optional<ArrayRepresentation>& decoded);
 
   [[nodiscard]] const DataType& type() const { return decoded_.type; }
-  [[nodiscard]] const ChunkEncoding& encoding() const { return encoding_; }
+  // As they were bound. Without meaning where BindToCheck made the chain.
+  [[nodiscard]] const ChainSpec& codecs() const { return codecs_; }
+  // Of the blocks of N5 datasets, and of `n5_default`: the chain of what follows the header. Null:
+  // chunks have no header.
+  [[nodiscard]] const CodecChain* block() const { return to_bytes_->block(); }
+  // "zstd 3", "delta, gzip 6", "compressed_segmentation 8 x 8 x 8", "raw": for users, by the names
+  // that are common to all dialects. Transposes and byte orders are left out.
+  [[nodiscard]] std::string text() const;
+  // As that of ArrayToBytesCodec, of the whole chain.
+  [[nodiscard]] JsonValue DecodingKey() const;
 
   // Whether Decode is supported: else kNotSupported, naming the codec and the library that this
   // build lacks.
@@ -114,8 +96,12 @@ class CodecChain {
   std::vector<ArrayCodecPtr> array_codecs_;
   ArrayToBytesCodecPtr to_bytes_;  // null until the chain is bound
   std::vector<BytesCodecPtr> bytes_codecs_;
-  ChunkEncoding encoding_;
+  ChainSpec codecs_;
 };
 using ChunkCodecPtr = std::shared_ptr<const CodecChain>;
+
+// Whether each of two chains of items of one type decodes what the other one encodes to the same
+// voxels. Levels, and other options of encoding, may differ.
+bool SameEncoding(const CodecChain& a, const CodecChain& b);
 
 }  // namespace unshard

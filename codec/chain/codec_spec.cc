@@ -119,11 +119,12 @@ std::string CodecSpec::at() const {
 
 JsonValue CodecSpec::own_options() const {
   const JsonValue* const members = configuration();
-  if (dialect == ArrayDialect::kZarr3) return members != nullptr ? *members : JsonValue();
   // N5 has members beside the options.
-  JsonValue own = dialect == ArrayDialect::kN5 ? JsonValue::Object() : *members;
+  JsonValue own =
+      dialect == ArrayDialect::kN5 || members == nullptr ? JsonValue::Object() : *members;
   for (const CodecOption& option : definition->options) {
-    const JsonValue* const member = members->Find(option.In(dialect).name);
+    const std::string_view name_here = option.In(dialect).name;
+    const JsonValue* const member = members != nullptr ? members->Find(name_here) : nullptr;
     if (option.max == 0) {
       if (member != nullptr) own.Set(option.name, *member);
       continue;
@@ -132,6 +133,35 @@ JsonValue CodecSpec::own_options() const {
     if (value) own.Set(option.name, JsonValue::Number(std::to_string(*value)));
   }
   return own;
+}
+
+std::string CodecSpec::text() const {
+  if (definition == nullptr) return name;
+  const std::string own = definition->name();
+  if (own == "bytes" || own == "transpose") return "";
+  std::string text = name.substr(name.starts_with(kNumcodecs) ? kNumcodecs.size() : 0);
+  const JsonValue values = own_options();
+  for (const CodecOption& option : definition->options) {
+    const JsonValue* const value = values.Find(option.name);
+    if (value == nullptr) continue;
+    const bool is_level = option.name == "level" || option.name == "clevel";
+    if (is_level && value->is_number()) text += " " + value->text();
+    for (const JsonValue& item : value->items()) {
+      if (item.is_number()) text += (&item == value->items().data() ? " " : " x ") + item.text();
+    }
+  }
+  return text;
+}
+
+JsonValue CodecSpec::DecodingKey() const {
+  const JsonValue own = own_options();
+  if (!definition->describes_itself) return ExtensionJson(name, own);
+  JsonValue needed = JsonValue::Object();
+  for (const CodecOption& option : definition->options) {
+    const JsonValue* const value = option.needed_to_decode ? own.Find(option.name) : nullptr;
+    if (value != nullptr) needed.Set(option.name, *value);
+  }
+  return ExtensionJson(definition->name(), std::move(needed));
 }
 
 CodecSpec CodecOfZarr3(std::string name, JsonValue configuration, std::string json_path) {
@@ -190,6 +220,12 @@ Result<ChainSpec> ParseChainSpec(const JsonCursor& codecs, std::size_t rank) {
     chain.push_back(std::move(codec));
   }
   return chain;
+}
+
+JsonValue CodecsJson(const ChainSpec& chain) {
+  std::vector<JsonValue> codecs;
+  for (const CodecSpec& codec : chain) codecs.push_back(codec.json);
+  return JsonValue::Array(std::move(codecs));
 }
 
 std::optional<std::size_t> FindSharding(const ChainSpec& chain) {

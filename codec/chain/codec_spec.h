@@ -39,9 +39,14 @@ struct CodecSpec {
   }
   // Refers to this spec.
   [[nodiscard]] CodecOptions options() const;
-  // The options by the codec's own names, as Zarr v3 has them; null: none. Those that are absent in
-  // Zarr v2 and N5 are spelled out.
+  // An object with the options by the codec's own names, as Zarr v3 has them. Whole numbers that
+  // are absent are spelled out. Requires: a definition.
   [[nodiscard]] JsonValue own_options() const;
+  // As CodecChain::text has it: "" for `bytes` and `transpose`.
+  [[nodiscard]] std::string text() const;
+  // As that of ArrayToBytesCodec: the name alone where the bytes tell the rest. Requires: a
+  // definition.
+  [[nodiscard]] JsonValue DecodingKey() const;
   // `codecs[1]: the codec "x"`, the beginning of messages; in Zarr v2 `filters[0].id: the codec …`.
   [[nodiscard]] std::string at() const;
 };
@@ -60,6 +65,8 @@ JsonValue ExtensionJson(std::string_view name, JsonValue configuration = {});
 // Parses a list of codecs for arrays of rank `rank`. Unknown codecs are kept unchanged. Fails with
 // kDataLoss on anything but a list of codecs.
 Result<ChainSpec> ParseChainSpec(const JsonCursor& codecs, std::size_t rank);
+// The inverse.
+JsonValue CodecsJson(const ChainSpec& chain);
 
 // The position of `sharding_indexed`, or nothing where the chain has none.
 std::optional<std::size_t> FindSharding(const ChainSpec& chain);

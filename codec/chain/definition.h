@@ -46,6 +46,10 @@ struct CodecOption {
   // Where it is not `max`. With words: Zarr v2 and N5 have the position of the word.
   std::int64_t max_in_schemas = 0;
   std::optional<ArrayDialect> only_in = std::nullopt;  // the only dialect that has it
+  // What it is by default for items of this size, where that is not `absent`; null: `absent`. Of
+  // words, the position of one.
+  std::int64_t (*for_items)(std::uint32_t item_size) = nullptr;
+  bool needed_to_decode = false;  // of a codec that else describes itself
 
   [[nodiscard]] Spelling In(ArrayDialect dialect) const;
 };
@@ -70,8 +74,12 @@ struct CodecDefinition {
   // with kNotSupported where the codec cannot take what reaches it.
   std::variant<BindArrayToArray, BindArrayToBytes, BindBytesToBytes> bind;
   std::span<const CodecOption> options = {};
-  // Whether it decodes what it encodes with any other options.
+  // Whether it decodes what it encodes with any other options, except for those that are
+  // needed_to_decode.
   bool describes_itself = false;
+  // The codec of the same stream with another header, and of the same options, that a copy has
+  // where its dialect lacks this codec. Null: none.
+  const CodecDefinition& (*similar)() = nullptr;
 
   [[nodiscard]] bool IsBytesToBytes() const {
     return std::holds_alternative<BindBytesToBytes>(bind);

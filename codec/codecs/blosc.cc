@@ -145,12 +145,17 @@ const CodecDefinition& BloscCodec() {
   static constexpr CodecOption kOptions[] = {
       {.name = "cname", .absent = 1, .spellings = kCompressor, .words = kCompressors},
       {"clevel", 0, 9, 5, kLevel},
-      {.name = "shuffle", .spellings = kShuffle, .words = kShuffles, .max_in_schemas = 2},
+      {.name = "shuffle",
+       .spellings = kShuffle,
+       .words = kShuffles,
+       .max_in_schemas = 2,
+       .for_items = [](std::uint32_t item_size) -> std::int64_t { return item_size == 1 ? 2 : 1; }},
       {.name = "typesize",
        .min = 1,
        .spellings = kTypeSize,
        .max_in_schemas = 255,
-       .only_in = kZarr3},
+       .only_in = kZarr3,
+       .for_items = [](std::uint32_t item_size) -> std::int64_t { return item_size; }},
       {.name = "blocksize", .max = kMaxInt, .max_in_schemas = 715827542}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kBlosc>, kOptions, true};
   return kDefinition;

@@ -36,7 +36,9 @@ class ItemBytes final : public ArrayToBytesCodec {
     if (swaps_) ReverseBytes(encoded, type_.ordered_size());
     return Voxels::Make(type_, {shape.begin(), shape.end()}, std::move(encoded));
   }
-  void Describe(ChunkEncoding& encoding) const override { encoding.big_endian = swaps_; }
+  [[nodiscard]] JsonValue DecodingKey() const override {
+    return JsonValue::String(swaps_ ? "big-endian bytes" : "bytes");
+  }
 
  private:
   const DataType type_;

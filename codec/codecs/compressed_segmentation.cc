@@ -19,10 +19,6 @@ class CompressedSegmentation final : public VolumeEncoding {
   CompressedSegmentation(EncodedVolume volume, const VolumeExtent& block)
       : VolumeEncoding(std::move(volume)), block_(block) {}
 
-  void Describe(ChunkEncoding& encoding) const override {
-    encoding.items = volume().encoding + " " + ExtentText(block_);
-  }
-
  protected:
   [[nodiscard]] Result<ByteVector> DecodeChunk(ByteSpan encoded,
                                                const VolumeExtent& extent) const override {

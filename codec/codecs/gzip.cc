@@ -73,7 +73,7 @@ const CodecDefinition& ZlibCodec() {
       {ArrayDialect::kZarr2, "zlib", kInSchemas},
       {ArrayDialect::kN5, "gzip", kInSchemas, "useZlib"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindDeflate<DeflateContainer::kZlib>,
-                                               kOptions, true};
+                                               kOptions, true, &GzipCodec};
   return kDefinition;
 }
 

@@ -183,7 +183,7 @@ const CodecDefinition& JpegCodec() {
       {ArrayDialect::kPrecomputed, "jpeg", kInSchemas}};
   // As in libjpeg and TensorStore.
   static constexpr CodecOption kOptions[] = {{"jpeg_quality", 0, kMaxQuality, 75}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindJpeg, kOptions};
+  static constexpr CodecDefinition kDefinition{kNames, &BindJpeg, kOptions, true};
   return kDefinition;
 }
 

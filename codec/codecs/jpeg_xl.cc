@@ -173,7 +173,7 @@ const Library& Libjxl() { return kLibjxl; }
 
 const CodecDefinition& JpegXlCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "jxl"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindJpegXl};
+  static constexpr CodecDefinition kDefinition{kNames, &BindJpegXl, {}, true};
   return kDefinition;
 }
 

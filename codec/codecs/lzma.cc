@@ -116,10 +116,15 @@ const CodecDefinition& LzmaCodec() {
                                                      {ArrayDialect::kN5, "xz", kInSchemas}};
   constexpr ArrayDialect kZarr2 = ArrayDialect::kZarr2;
   static constexpr CodecOption kOptions[] = {
-      {.name = "format", .min = 1, .max = 3, .absent = 1, .only_in = kZarr2},
+      {.name = "format",
+       .min = 1,
+       .max = 3,
+       .absent = 1,
+       .only_in = kZarr2,
+       .needed_to_decode = true},
       {"preset", 0, 9, 6},
       {.name = "check", .min = -1, .max = 10, .absent = -1, .only_in = kZarr2},
-      {.name = "filters", .only_in = kZarr2}};
+      {.name = "filters", .only_in = kZarr2, .needed_to_decode = true}};
   static constexpr CodecDefinition kDefinition{kNames, &BindLzma, kOptions, true};
   return kDefinition;
 }

@@ -16,7 +16,7 @@
 #include "codec/core/byte_range.h"
 #include "codec/core/strided_copy.h"
 #include "codec/core/text.h"
-#include "codec/json/writer.h"
+#include "codec/json/number.h"
 
 namespace unshard {
 namespace {
@@ -99,10 +99,7 @@ struct BlockAxes {
 class N5Block final : public ArrayToBytesCodec {
  public:
   // `items` gives and takes voxels with the axes of the array.
-  N5Block(ChunkCodecPtr items, BlockAxes axes, JsonValue configuration)
-      : items_(std::move(items)),
-        axes_(std::move(axes)),
-        configuration_(std::move(configuration)) {}
+  N5Block(ChunkCodecPtr items, BlockAxes axes) : items_(std::move(items)), axes_(std::move(axes)) {}
 
   [[nodiscard]] Status CanDecode() const override { return items_->CanDecode(); }
   [[nodiscard]] Status CanEncode() const override { return items_->CanEncode(); }
@@ -150,15 +147,11 @@ class N5Block final : public ArrayToBytesCodec {
     return block;
   }
 
-  void Describe(ChunkEncoding& encoding) const override {
-    if (axes_.are_reversed) {
-      encoding.items = "n5_default " + WriteJson(configuration_, 0);
-      encoding.steps = items_->encoding().steps;
-      return;
-    }
-    encoding = items_->encoding();
-    encoding.n5_header = true;
+  [[nodiscard]] JsonValue DecodingKey() const override {
+    return JsonValue::Array(
+        {JsonValue::String(axes_.are_reversed ? "n5_default" : "n5"), items_->DecodingKey()});
   }
+  [[nodiscard]] const CodecChain* block() const override { return items_.get(); }
 
  private:
   // From the axes of the array to those of the block, and back.
@@ -168,7 +161,6 @@ class N5Block final : public ArrayToBytesCodec {
 
   const ChunkCodecPtr items_;
   const BlockAxes axes_;
-  const JsonValue configuration_;
 };
 
 // --- Zarr v3
@@ -200,8 +192,7 @@ Result<ArrayToBytesCodecPtr> BindN5Default(const CodecSpec& spec,
   UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, decoded.rank));
   UNSHARD_RETURN_IF_ERROR(ExpectBlockChain(codecs, chain, decoded));
   UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(chain, codecs.path(), decoded));
-  return std::make_shared<N5Block>(std::move(items), BlockAxes{std::nullopt, true},
-                                   configuration.value());
+  return std::make_shared<N5Block>(std::move(items), BlockAxes{std::nullopt, true});
 }
 
 // --- N5
@@ -215,7 +206,7 @@ Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
   UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes.front().UnsignedItems(0, ~std::uint64_t{0}));
   UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items,
                            CodecChain::Bind(spec.chain, spec.json_path, decoded));
-  return std::make_shared<N5Block>(std::move(items), BlockAxes{std::move(max_shape)}, JsonValue());
+  return std::make_shared<N5Block>(std::move(items), BlockAxes{std::move(max_shape)});
 }
 
 // The codec of a compression; nothing for raw.
@@ -255,18 +246,20 @@ ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
 
 Result<ChainSpec> N5ChainSpec(const JsonCursor& compression,
                               const std::vector<std::uint64_t>& block_shape) {
-  CodecSpec block = CodecOfZarr3("n5_default", {}, compression.path());
-  JsonValue sizes = JsonValue::Array();
-  for (const std::uint64_t extent : block_shape) {
-    sizes.mutable_items().push_back(JsonValue::Number(extent));
-  }
-  block.json.Set("configuration", JsonValue::Object({{kN5BlockSize, std::move(sizes)}}));
-  block.dialect = ArrayDialect::kN5;
-  block.chain.push_back(
-      CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}})));
+  ChainSpec compressors;
   UNSHARD_ASSIGN_OR_RETURN(auto compressor, ParseCompression(compression));
-  if (compressor) block.chain.push_back(*std::move(compressor));
-  return ChainSpec{std::move(block)};
+  if (compressor) compressors.push_back(*std::move(compressor));
+  return N5ChainSpec(std::move(compressors), compression.path(), block_shape);
+}
+
+ChainSpec N5ChainSpec(ChainSpec compressors, const std::string& path,
+                      const std::vector<std::uint64_t>& block_shape) {
+  CodecSpec block = CodecOfZarr3(
+      "n5_default", JsonValue::Object({{kN5BlockSize, ExtentsJson(block_shape)}}), path);
+  block.dialect = ArrayDialect::kN5;
+  block.chain = {CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}}))};
+  for (CodecSpec& compressor : compressors) block.chain.push_back(std::move(compressor));
+  return {std::move(block)};
 }
 
 const CodecDefinition& N5BlockCodec() {

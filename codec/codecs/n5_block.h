@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "codec/chain/codec_spec.h"
@@ -19,5 +20,8 @@ ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape);
 // here.
 Result<ChainSpec> N5ChainSpec(const JsonCursor& compression,
                               const std::vector<std::uint64_t>& block_shape);
+// The same of the compressors of a dataset, at most one.
+ChainSpec N5ChainSpec(ChainSpec compressors, const std::string& path,
+                      const std::vector<std::uint64_t>& block_shape);
 
 }  // namespace unshard

@@ -103,9 +103,9 @@ class BitPacking final : public ArrayToBytesCodec {
   // Bits that are not packed are 0, but those of signed integers above the packed ones repeat the
   // highest of these.
   [[nodiscard]] Result<Voxels> Decode(ByteSpan packed, ShapeSpan shape) const override;
-  void Describe(ChunkEncoding& encoding) const override {
-    encoding.items += ", packbits " + WriteJson(configuration_, 0);
-    encoding.big_endian = swaps_;
+  [[nodiscard]] JsonValue DecodingKey() const override {
+    return JsonValue::Array(
+        {configuration_, JsonValue::String(DataTypeName(type_)), JsonValue::Boolean(swaps_)});
   }
 
  private:

@@ -309,7 +309,7 @@ const CodecDefinition& PngCodec() {
   static constexpr CodecDefinition::Name kNames[] = {
       {ArrayDialect::kPrecomputed, "png", kInSchemas}};
   static constexpr CodecOption kOptions[] = {{"png_level", 0, 9, kDefaultLevel}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindPng, kOptions};
+  static constexpr CodecDefinition kDefinition{kNames, &BindPng, kOptions, true};
   return kDefinition;
 }
 

@@ -13,7 +13,8 @@ std::string ExtentText(const VolumeExtent& extent) {
 }
 
 Result<EncodedVolume> EncodedVolumeOf(const CodecSpec& spec, const ArrayRepresentation& decoded) {
-  EncodedVolume volume{spec.name, MemberPath(spec.json_path, "encoding"), decoded.type};
+  EncodedVolume volume{spec.name, MemberPath(spec.json_path, "encoding"), spec.DecodingKey(),
+                       decoded.type};
   UNSHARD_ASSIGN_OR_RETURN(const auto channels, spec.options().Find(kNumChannels));
   if (channels.empty()) return volume;
   UNSHARD_ASSIGN_OR_RETURN(volume.channels, channels.front().Unsigned(0, ~std::uint64_t{0}));
@@ -35,8 +36,6 @@ tl::unexpected<Error> VolumeEncoding::OnlyRead() const {
   return Fail(ErrorCode::kNotSupported, "chunks of encoding \"", volume_.encoding,
               "\" can only be read");
 }
-
-void VolumeEncoding::Describe(ChunkEncoding& encoding) const { encoding.items = volume_.encoding; }
 
 Result<Voxels> VolumeEncoding::Decode(ByteSpan encoded, ShapeSpan shape) const {
   UNSHARD_RETURN_IF_ERROR(CanDecode());

@@ -26,6 +26,7 @@ inline constexpr const char* kNumChannels = "num_channels";
 struct EncodedVolume {
   std::string encoding;
   std::string path;  // of the encoding in its document
+  JsonValue key;     // its DecodingKey
   DataType type;
   std::uint64_t channels = 1;
 };
@@ -48,7 +49,7 @@ class VolumeEncoding : public ArrayToBytesCodec {
       : volume_(std::move(volume)), library_(library) {}
 
   [[nodiscard]] Status CanDecode() const final;
-  void Describe(ChunkEncoding& encoding) const override;
+  [[nodiscard]] JsonValue DecodingKey() const final { return volume_.key; }
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const final;
   [[nodiscard]] Result<ByteVector> Encode(Voxels voxels) const final;
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override;

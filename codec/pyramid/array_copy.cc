@@ -7,7 +7,6 @@
 #include "codec/chain/transpose.h"
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
-#include "codec/json/meaning.h"
 #include "codec/pyramid/missing_values.h"
 
 namespace unshard {
@@ -125,10 +124,12 @@ Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAx
 }
 
 Result<ArrayCopy> ArrayCopy::Make(ArrayMetadata from, ArrayMetadata to, AxisMap axes) {
-  UNSHARD_ASSIGN_OR_RETURN(ChunkMapping mapping,
-                           ChunkMapping::Make(std::move(from), std::move(to), std::move(axes)));
-  ArrayCopy copy(std::move(mapping));
-  copy.set_form(copy.FormOfChunks());
+  const bool same_edges = ClipsChunks(from.dialect) == ClipsChunks(to.dialect) || IsEven(from);
+  const BlockForm form =
+      same_edges && HasSameGrid(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
+  UNSHARD_ASSIGN_OR_RETURN(ChunkMapping mapping, ChunkMapping::Make(std::move(from), std::move(to),
+                                                                    std::move(axes), form));
+  const ArrayCopy copy(std::move(mapping));
   const bool encodes = copy.form() == BlockForm::kTranscode ||
                        copy.form() == BlockForm::kStripHeader || copy.writes_absent();
   if (encodes) {
@@ -138,42 +139,12 @@ Result<ArrayCopy> ArrayCopy::Make(ArrayMetadata from, ArrayMetadata to, AxisMap 
   return copy;
 }
 
-// Whether the bytes of the voxels are the same in both. The header of an N5 block does not count.
-bool ArrayCopy::HasSameItems() const {
-  ChunkEncoding stored = from().codec->encoding();
-  ChunkEncoding made = to().codec->encoding();
-  stored.n5_header = made.n5_header = false;
-  if (IsIdentity(stored.order)) stored.order.clear();
-  if (IsIdentity(made.order)) made.order.clear();
-  if (!SameFormat(stored, made)) return false;
-  const bool same_axes = axes() == SameAxes(from().rank());
-  if (!stored.order.empty() && !same_axes) return false;
-  if (stored.items == "raw") return KeepsOrder(axes());
-  // Images describe themselves. How labels are encoded, and what filters do, only the metadata say.
-  if (from().dialect != to().dialect || !same_axes) return false;
-  const bool says_itself = IsOneOf(std::array{"jpeg", "png", "jxl"}, stored.items);
-  return says_itself || SameMeaning(from().codec_json, to().codec_json);
-}
-
-BlockForm ArrayCopy::FormOfChunks() const {
-  const bool same_edges =
-      ClipsChunks(from().dialect) == ClipsChunks(to().dialect) || IsEven(from());
-  if (!same_grid() || !same_edges || !HasSameItems()) return BlockForm::kTranscode;
-  const bool from_header = from().codec->encoding().n5_header;
-  if (from_header == to().codec->encoding().n5_header) {
-    // The header of an N5 block lists the extents in the order of the axes.
-    const bool same_axes = axes() == SameAxes(from().rank());
-    return from_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
-  }
-  return from_header ? BlockForm::kStripHeader : BlockForm::kAddHeader;
-}
-
 Status ArrayCopy::Check(ByteSpan chunk, const GridCell& from_cell) const {
   const auto shape = FromShape(from_cell);
   if (from().codec->EncodedSize(shape) == chunk.size()) {
     // Raw items of the right size can be decoded.
-    const ChunkEncoding& encoding = from().codec->encoding();
-    if (encoding.items == "raw" && encoding.steps.empty() && !encoding.n5_header) return {};
+    const auto plain = PlainItemsOf(*from().codec);
+    if (plain && plain->compression.empty()) return {};
   }
   if (!from().codec->CanDecode()) return {};
   UNSHARD_RETURN_IF_ERROR(from().codec->Decode(chunk, shape));

@@ -38,9 +38,6 @@ class ArrayCopy : public ChunkMapping {
 
  private:
   explicit ArrayCopy(ChunkMapping mapping) : ChunkMapping(std::move(mapping)) {}
-
-  [[nodiscard]] bool HasSameItems() const;
-  [[nodiscard]] BlockForm FormOfChunks() const;
 };
 
 }  // namespace unshard

@@ -2,12 +2,8 @@
 
 #include <utility>
 
-#include "codec/chain/codec_chain.h"
-#include "codec/chain/codec_spec.h"
-#include "codec/codecs/n5_block.h"
 #include "codec/n5/dataset.h"
 #include "codec/precomputed/info.h"
-#include "codec/precomputed/scale.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/document.h"
 
@@ -66,26 +62,6 @@ Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
       break;
   }
   return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
-}
-
-Result<ChunkCodecPtr> CodecOf(const ArrayMetadata& array) {
-  switch (array.dialect) {
-    case ArrayDialect::kPrecomputed:
-      return MakePrecomputedChunkCodec(JsonCursor(array.codec_json, ""), array.data_type,
-                                       array.shape.front());
-    case ArrayDialect::kZarr3: {
-      const JsonCursor codecs(array.codec_json, "codecs");
-      UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, array.rank()));
-      return CodecChain::Bind(chain, "codecs", {array.data_type, array.rank()});
-    }
-    case ArrayDialect::kZarr2:
-      return MakeZarr2ChunkCodec(JsonCursor(array.codec_json, ""), array.rank());
-    case ArrayDialect::kN5:
-      break;
-  }
-  const JsonCursor compression(array.codec_json, "compression");
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, N5ChainSpec(compression, array.chunk_shape));
-  return CodecChain::Bind(chain, "compression", {array.data_type, array.rank()});
 }
 
 }  // namespace unshard

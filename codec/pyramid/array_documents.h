@@ -27,7 +27,4 @@ struct ArrayDocuments {
 };
 Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array);
 
-// The codec that the codec_json of an array describes. Fails as these do.
-Result<ChunkCodecPtr> CodecOf(const ArrayMetadata& array);
-
 }  // namespace unshard

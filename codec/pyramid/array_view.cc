@@ -116,24 +116,18 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   presented.key_encoding = KeysIn(to);
   presented.attributes = AttributesIn(to, stored);
   CarryMissingValue(stored, dataset.kind == SourceDataset::Kind::kPyramid, presented);
-  const auto steps = options.of_copy ? CompressionOfCopy(stored, to) : options.steps;
-  const BlockPlan plan = PlanBlocks(stored, to, array.axes, steps);
-  array.form = plan.form;
-  UNSHARD_ASSIGN_OR_RETURN(presented.codec_json,
-                           CodecJsonOf(to, presented.data_type, plan.encoding, presented.rank()));
+  const ChainSpec compression =
+      options.of_copy ? CompressionOfCopy(stored, to) : options.compression;
+  UNSHARD_ASSIGN_OR_RETURN(array.form, PlanBlocks(stored, array.axes, compression, presented));
   return array;
 }
 
 Result<PresentedArray> PresentRaw(const ArrayMetadata& stored) {
   PresentedArray array{stored, stored, SameAxes(stored.rank()), BlockForm::kCopy};
   ArrayMetadata& presented = array.presented;
-  presented.codec = nullptr;
   presented.shard_shape.reset();
   presented.sharding = JsonValue();
-  const BlockPlan plan = PlanRawBlocks(stored);
-  array.form = plan.form;
-  UNSHARD_ASSIGN_OR_RETURN(presented.codec_json, CodecJsonOf(stored.dialect, stored.data_type,
-                                                             plan.encoding, stored.rank()));
+  UNSHARD_ASSIGN_OR_RETURN(array.form, PlanRawBlocks(stored, presented));
   return array;
 }
 

@@ -10,10 +10,11 @@
 
 namespace unshard {
 
-// How the chunks of a view are compressed where they are encoded again; without steps they are not.
 struct ViewOptions {
-  std::vector<ChunkEncoding::Step> steps;
-  // Of a copy: in place of `steps` the compression is CompressionOfCopy.
+  // Bytes-to-bytes codecs, of any dialect, of chunks that are encoded again; none: they are not
+  // compressed.
+  ChainSpec compression;
+  // Of a copy: in place of `compression` that is CompressionOfCopy.
   bool of_copy = false;
 };
 

@@ -2,9 +2,9 @@
 // more or less, or decoded and encoded again. codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
+#include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "codec/array/array_metadata.h"
 #include "codec/pyramid/axis_map.h"
@@ -19,29 +19,36 @@ enum class BlockForm {
   kTranscode,    // decoded and encoded again
 };
 
-struct BlockPlan {
-  BlockForm form = BlockForm::kTranscode;
-  ChunkEncoding encoding;  // of the presented chunks
-};
+// The chain behind the header of an N5 block; the whole chain of other arrays. Requires: a codec.
+const CodecChain& ItemsOf(const ArrayMetadata& array);
 
-// The plan for all chunks of a level, which have one codec. `axes`: for each presented axis, that
-// of `stored`. Chunks that are copied, or change their header, keep their compression; transcoded
-// ones are compressed by `steps`.
-BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes,
-                     const std::vector<ChunkEncoding::Step>& steps = {});
+// Items one after the other, compressed as a whole.
+struct PlainItems {
+  std::vector<std::size_t> order;  // the stored dimension i is axis order[i]; empty: C order
+  bool big_endian = false;         // of items that have a byte order
+  ChainSpec compression;           // bytes-to-bytes codecs
+};
+// Nothing where the chain has other codecs than transposes, `bytes` and those.
+std::optional<PlainItems> PlainItemsOf(const CodecChain& chain);
+
+// How chunks of `to` are made of those of `from`, where each of them has the voxels of one of
+// those, and all have the same shape or are clipped alike. `axes`: for each axis of `to`, that of
+// `from`. Requires: both have codecs.
+BlockForm FormOf(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+
+// Gives `presented`, which has all else, its codec, and returns how its chunks are made: in the
+// form of the stored ones where its format can express them, else encoded again with `compression`.
+// Fails with kNotSupported, naming the codec, where the format lacks that.
+Result<BlockForm> PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes,
+                             const ChainSpec& compression, ArrayMetadata& presented);
+// The same for the same format without compression.
+Result<BlockForm> PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented);
 // The compression of the chunks of a copy that are encoded again: that of the stored ones where the
 // format has it, by the first compressor that it has; else zstd, in N5 gzip. Empty where stored
 // chunks are not compressed, and for precomputed volumes, whose encoding `raw` has none.
-std::vector<ChunkEncoding::Step> CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to);
-// The plan for the same format without compression.
-BlockPlan PlanRawBlocks(const ArrayMetadata& stored);
+ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to);
 
 // Whether no chunk reaches beyond the array.
 bool IsEven(const ArrayMetadata& array);
-
-// `ArrayMetadata::codec_json` of chunks with this encoding. Fails with kNotSupported, naming the
-// codec, where the format lacks it.
-Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
-                              const ChunkEncoding& encoding, std::size_t rank);
 
 }  // namespace unshard

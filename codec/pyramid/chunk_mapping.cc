@@ -16,6 +16,12 @@ BlockForm InverseOf(BlockForm form) {
 
 }  // namespace
 
+bool HasSameGrid(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+  const AxisMap inverse = InverseMap(axes, from.rank());
+  return MapList<std::uint64_t>(axes, from.chunk_shape, 1) == to.chunk_shape &&
+         MapList<std::uint64_t>(inverse, to.chunk_shape, 1) == from.chunk_shape;
+}
+
 Result<std::shared_ptr<const ChunkMapping::Side>> ChunkMapping::Side::Make(ArrayMetadata metadata) {
   UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, GridOf(metadata));
   ByteVector fill = FillValueOf(metadata);
@@ -36,15 +42,10 @@ ChunkMapping::ChunkMapping(std::shared_ptr<const Side> from, std::shared_ptr<con
       axes_(std::move(axes)),
       inverse_(InverseMap(axes_, from_->metadata.rank())),
       form_(form),
-      same_grid_(HasSameGrid()),
+      same_grid_(HasSameGrid(from_->metadata, to_->metadata, axes_)),
       writes_absent_(!AbsentReadsAlike(from_->metadata, to_->metadata)) {}
 
 ChunkMapping ChunkMapping::Inverse() const { return {to_, from_, inverse_, InverseOf(form_)}; }
-
-bool ChunkMapping::HasSameGrid() const {
-  return MapList<std::uint64_t>(axes_, from().chunk_shape, 1) == to().chunk_shape &&
-         MapList<std::uint64_t>(inverse_, to().chunk_shape, 1) == from().chunk_shape;
-}
 
 GridCell ChunkMapping::FirstSourceCell(const GridCell& to_cell) const {
   GridCell first(from().rank(), 0);

@@ -13,6 +13,9 @@
 
 namespace unshard {
 
+// Whether each chunk of `to` has exactly the voxels of one chunk of `from`.
+bool HasSameGrid(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+
 // Cells are those of GridOf(from) or GridOf(to). Immutable; thread-safe; pure.
 class ChunkMapping {
  public:
@@ -29,7 +32,6 @@ class ChunkMapping {
   [[nodiscard]] const ChunkGrid& to_grid() const { return to_->grid; }
   [[nodiscard]] const AxisMap& axes() const { return axes_; }
   [[nodiscard]] BlockForm form() const { return form_; }
-  // Whether each chunk of `to` has exactly the voxels of one chunk of `from`.
   [[nodiscard]] bool same_grid() const { return same_grid_; }
   // Whether chunks that are absent in `from` have to be made, because an absent chunk of `to`
   // would mean another value.
@@ -64,7 +66,6 @@ class ChunkMapping {
                                                        const GridCell& to_cell) const;
 
  protected:
-  void set_form(BlockForm form) { form_ = form; }
   // One item.
   [[nodiscard]] const ByteVector& to_fill() const { return to_->fill; }
 
@@ -82,7 +83,6 @@ class ChunkMapping {
 
   ChunkMapping(std::shared_ptr<const Side> from, std::shared_ptr<const Side> to, AxisMap axes,
                BlockForm form);
-  [[nodiscard]] bool HasSameGrid() const;
 
   std::shared_ptr<const Side> from_;
   std::shared_ptr<const Side> to_;

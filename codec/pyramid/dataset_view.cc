@@ -242,7 +242,6 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, Presen
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     const PyramidLevel& level = dataset.levels[i];
     UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, present(level.array));
-    UNSHARD_ASSIGN_OR_RETURN(array.presented.codec, CodecOf(array.presented));
     if (dataset.dialect == ArrayDialect::kPrecomputed) {
       JsonValue& scale = info.Find("scales")->mutable_items()[i];
       for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
@@ -295,7 +294,6 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
       UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(mapped, i));
       for (const auto& [name, value] : members.members()) array.attributes.Set(name, value);
     }
-    UNSHARD_ASSIGN_OR_RETURN(array.codec, CodecOf(array));
     if (to != ArrayDialect::kPrecomputed) {
       UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
       AddDocuments(paths[i], to, std::move(documents), presented.documents);

@@ -431,12 +431,6 @@ Result<ChainSpec> ParseCodecs(const JsonCursor& codecs) {
   return chain;
 }
 
-JsonValue CodecsJson(const ChainSpec& chain) {
-  JsonValue codecs = JsonValue::Array();
-  for (const CodecSpec& codec : chain) codecs.mutable_items().push_back(codec.json);
-  return codecs;
-}
-
 Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
   CodecConstraints constraints;
   UNSHARD_ASSIGN_OR_RETURN(constraints.dialect, ParseDriver(json));

@@ -38,7 +38,6 @@ Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json);
 // codecs and options that TensorStore does not have, and where the kind of a codec cannot follow
 // that of the one before it.
 Result<ChainSpec> ParseCodecs(const JsonCursor& codecs);
-JsonValue CodecsJson(const ChainSpec& chain);
 
 // Adds the constraints of `other`; fails with kInvalidArgument, naming the member, where they
 // contradict those of `into`.

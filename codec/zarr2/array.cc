@@ -7,6 +7,7 @@
 #include "codec/array/document.h"
 #include "codec/chain/codec_chain.h"
 #include "codec/chain/codec_spec.h"
+#include "codec/chain/codec_spelling.h"
 #include "codec/chain/definition.h"
 #include "codec/chain/transpose.h"
 #include "codec/json/writer.h"
@@ -44,14 +45,13 @@ Result<char> ParseLetter(const JsonCursor& value, char a, char b) {
 // which stores items as the filters give them.
 class ChainParser {
  public:
+  explicit ChainParser(bool is_big_endian) : is_big_endian_(is_big_endian) {}
+
   Status TakeOrder(const JsonCursor& order, std::size_t rank) {
     UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
     if (letter == 'C') return {};
-    JsonValue axes = JsonValue::Array();
-    for (const std::size_t axis : ReversedOrder(rank)) {
-      axes.mutable_items().push_back(JsonValue::Number(std::uint64_t{axis}));
-    }
-    chain_.push_back(CodecOfZarr3("transpose", JsonValue::Object({{"order", std::move(axes)}})));
+    chain_.push_back(CodecOfZarr3(
+        "transpose", JsonValue::Object({{"order", ExtentsJson(ReversedOrder(rank))}})));
     return {};
   }
 
@@ -62,24 +62,33 @@ class ChainParser {
     configuration.Erase("id");
     CodecSpec spec = CodecOfZarr3("numcodecs." + id, std::move(configuration), codec.path());
     spec.dialect = ArrayDialect::kZarr2;
-    if (spec.definition != nullptr && spec.definition->IsBytesToBytes()) TakeBytes();
+    if (spec.definition != nullptr && spec.definition->IsBytesToBytes()) {
+      TakeBytes();
+    } else {
+      has_filters_ = true;
+    }
     chain_.push_back(std::move(spec));
     return {};
   }
 
-  ChainSpec Finish() && {
+  Result<ChunkCodecPtr> Finish(const DataType& type, std::size_t rank) && {
     TakeBytes();
-    return std::move(chain_);
+    return CodecChain::Bind(chain_, "", {type, rank, is_big_endian_ && has_filters_});
   }
 
  private:
+  // Filters find the byte order in the items that they take.
   void TakeBytes() {
     if (has_bytes_) return;
     has_bytes_ = true;
-    chain_.push_back(CodecOfZarr3("bytes"));
+    const char* const endian = is_big_endian_ && !has_filters_ ? "big" : "little";
+    chain_.push_back(
+        CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String(endian)}})));
   }
 
+  const bool is_big_endian_;
   ChainSpec chain_;
+  bool has_filters_ = false;
   bool has_bytes_ = false;
 };
 
@@ -165,7 +174,7 @@ Status TakeAttributes(const JsonValue& zattrs, ArrayMetadata& array) {
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, members.Member("dtype"));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
-  ChainParser parser;
+  ChainParser parser(type.big_endian);
   UNSHARD_ASSIGN_OR_RETURN(const auto order, members.OptionalMember("order"));
   if (!order.empty()) UNSHARD_RETURN_IF_ERROR(parser.TakeOrder(order.front(), rank));
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, members.OptionalMember("filters"));
@@ -176,7 +185,20 @@ Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto compressor, members.OptionalMember("compressor"));
   if (!compressor.empty()) UNSHARD_RETURN_IF_ERROR(parser.TakeCodec(compressor.front()));
-  return CodecChain::Bind(std::move(parser).Finish(), "", {type.type, rank, type.big_endian});
+  return std::move(parser).Finish(type.type, rank);
+}
+
+JsonValue Zarr2CodecMembers(const DataType& type, const ChainSpec& chain) {
+  JsonValue members = JsonValue::Object({{"compressor", JsonValue()}, {"filters", JsonValue()}});
+  const bool is_reversed = chain.front().name == "transpose";
+  bool big_endian = false;
+  for (const CodecSpec& codec : chain) {
+    if (codec.name == "bytes") big_endian = IsBigEndian(codec).value_or(false);
+    if (codec.definition->IsBytesToBytes()) members.Set("compressor", CompressorJson(codec));
+  }
+  members.Set("order", JsonValue::String(is_reversed ? "F" : "C"));
+  members.Set("dtype", JsonValue::String(NumpyTypeName({type, big_endian})));
+  return members;
 }
 
 Result<ArrayMetadata> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs) {

@@ -20,6 +20,10 @@ Result<ArrayMetadata> ParseZarr2Array(const JsonValue& zarray, const JsonValue& 
 // ArrayMetadata::voxels does.
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank);
 
+// These members for items of `type` in a chain of their document: a transpose that reverses the
+// axes, or none, `bytes`, and at most one compressor. The inverse of MakeZarr2ChunkCodec.
+JsonValue Zarr2CodecMembers(const DataType& type, const ChainSpec& chain);
+
 struct Zarr2Documents {
   JsonValue zarray;
   JsonValue zattrs;

@@ -32,12 +32,6 @@ constexpr std::array<std::string_view, 11> kMembers = {
     "chunk_key_encoding",  "fill_value", "codecs", "attributes", "dimension_names",
     "storage_transformers"};
 
-JsonValue ChainJson(const ChainSpec& chain) {
-  std::vector<JsonValue> items;
-  for (const CodecSpec& codec : chain) items.push_back(codec.json);
-  return JsonValue::Array(std::move(items));
-}
-
 // What decides how chunks are stored: the document without what readers alone use.
 std::string LayoutOf(const JsonValue& document) {
   JsonValue layout = JsonValue::Object();
@@ -68,7 +62,7 @@ class ArrayReader {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, source_.Member("codecs"));
     UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, array_.rank()));
     if (FindSharding(chain)) {
-      array_.sharding = ChainJson(chain);
+      array_.sharding = CodecsJson(chain);
       array_.shard_shape = array_.chunk_shape;
       auto inner = Unshard(chain, keys, codecs.path());
       if (!inner && inner.error().code != ErrorCode::kNotSupported)
@@ -76,7 +70,7 @@ class ArrayReader {
       if (!inner && node_.presentable) node_.presentable = Forward(inner.error(), "");
       chain = std::move(inner).value_or(ChainSpec());
     }
-    array_.codec_json = ChainJson(chain);
+    array_.codec_json = CodecsJson(chain);
     array_.voxels = TakeVoxels(chain, keys, codecs.path());
     if (node_.sharded) {
       node_.sharded->check = MakeChainCheck(

@@ -59,19 +59,7 @@ std::uint64_t VoxelBytesOf(const ArrayMetadata& array) {
 
 std::string CodecText(const ArrayMetadata& array) {
   if (!array.codec) return "";
-  constexpr std::string_view kPrefix = "numcodecs.";
-  const ChunkEncoding& encoding = array.codec->encoding();
-  std::string text = encoding.items == "raw" && !encoding.steps.empty() ? "" : encoding.items;
-  for (const ChunkEncoding::Step& step : encoding.steps) {
-    const std::string name =
-        step.name.starts_with(kPrefix) ? step.name.substr(kPrefix.size()) : step.name;
-    text += (text.empty() ? "" : ", ") + name;
-    for (const char* level : {"level", "clevel"}) {
-      const JsonValue* value =
-          step.configuration.is_object() ? step.configuration.Find(level) : nullptr;
-      if (value != nullptr && value->is_number()) text += " " + value->text();
-    }
-  }
+  std::string text = array.codec->text();
   if (TextOf(array.sharding, "data_encoding") == "gzip") text += ", gzip in the shards";
   return text;
 }

@@ -87,8 +87,7 @@ Status PresentedTree::CanStore() const {
     return Fail(ErrorCode::kReadOnly, "chunks cannot be written: ", encodes.error().message);
   }
   if (!conversion_->is_lossy() || lossy_) return {};
-  return Fail(ErrorCode::kReadOnly, "chunks are stored as ",
-              conversion_->stored().codec->encoding().items,
+  return Fail(ErrorCode::kReadOnly, "chunks are stored as ", conversion_->stored().codec->text(),
               ", which is lossy: mount with lossy=yes to write them");
 }
 

@@ -39,13 +39,6 @@ std::string ShardsOf(const ArrayMetadata& array) {
   return array.sharding.is_object() ? "of another kind" : "none";
 }
 
-std::string CodecText(const ArrayMetadata& array) {
-  const ChunkEncoding& encoding = array.codec->encoding();
-  std::string text = encoding.items;
-  for (const ChunkEncoding::Step& step : encoding.steps) text += ", " + step.name;
-  return text;
-}
-
 class Differences {
  public:
   void Add(const std::string& what, const std::string& there, const std::string& asked) {
@@ -70,7 +63,7 @@ std::string DifferenceOf(std::string_view name, std::string_view there, std::str
   differences.Add("shape", ListIn(a, a.shape), ListIn(b, b.shape));
   differences.Add("chunks", ListIn(a, a.chunk_shape), ListIn(b, b.chunk_shape));
   differences.Add("shards", ShardsOf(a), ShardsOf(b));
-  differences.Add("codec", CodecText(a), CodecText(b));
+  differences.Add("codec", a.codec->text(), b.codec->text());
   return differences.text();
 }
 

@@ -61,11 +61,7 @@ FoundDataset FoundLevel(const ViewSource& source, std::size_t i, std::string for
   const ViewSource::Level& level = source.levels[i];
   const ArrayMetadata& array = source.dataset.levels[i].array;
   const auto grid = FileGridOf(array);
-  ArrayDescription description{
-      DataTypeName(array.data_type), array.codec->encoding().items, {}, {}};
-  for (const ChunkEncoding::Step& step : array.codec->encoding().steps) {
-    description.encoding += ", " + step.name;
-  }
+  ArrayDescription description{DataTypeName(array.data_type), array.codec->text(), {}, {}};
   if (grid) {
     description.shape = grid->shape();
     description.chunk_shape = grid->chunk_shape();

@@ -36,7 +36,7 @@ std::optional<ViewOptions> FindViewCodec(std::string_view name) {
   if (found == kCodecs.end()) return std::nullopt;
   ViewOptions options;
   if (found != kCodecs.begin())
-    options.steps.push_back({found->codec, *ParseJson(found->configuration)});
+    options.compression.push_back(CodecOfZarr3(found->codec, *ParseJson(found->configuration)));
   return options;
 }
 

@@ -32,7 +32,7 @@ void RequireSame(const ArrayMetadata& a, const ArrayMetadata& b) {
   Require(a.shape == b.shape && a.chunk_shape == b.chunk_shape && a.origin == b.origin,
           "shapes are kept");
   Require(a.shard_shape == b.shard_shape && a.axis_names == b.axis_names, "axes are kept");
-  Require(SameFormat(a.codec->encoding(), b.codec->encoding()), "codecs are kept");
+  Require(SameEncoding(*a.codec, *b.codec), "codecs are kept");
   const auto last = RequireChunks(a);
   if (last) Require(ChunkPathOf(a, *last) == ChunkPathOf(b, *last), "keys are kept");
 }

@@ -257,8 +257,8 @@ TEST(DatasetView, ACompressorThatWasAskedForIsThatOfTranscodedLevels) {
   const SourceDataset array =
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
   ViewOptions options;
-  options.steps.push_back(
-      {"blosc", *ParseJson(R"({"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0})")});
+  options.compression.push_back(CodecOfZarr3(
+      "blosc", *ParseJson(R"({"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0})")));
   const auto n5 = PresentDataset(array, ArrayDialect::kN5, options);
   ASSERT_TRUE(n5) << n5.error().message;
   EXPECT_EQ(CompactJson(*n5->documents[0].content.Find("compression")),

@@ -6,6 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/pyramid/block_plan.h"
 #include "tests/support/array_texts.h"
 #include "tests/support/broken_documents.h"
 
@@ -28,7 +29,7 @@ TEST(Zarr2Array, IsReadAndWrittenUnchanged) {
   EXPECT_EQ(array->fill_value, (ByteVector{3, 0}));
   EXPECT_EQ(array->axis_names[1], "x");
   EXPECT_EQ(array->key_encoding.separator, '/');
-  EXPECT_EQ(array->codec->encoding().order, (std::vector<std::size_t>{1, 0}));
+  EXPECT_EQ(PlainItemsOf(*array->codec)->order, (std::vector<std::size_t>{1, 0}));
   const auto documents = WriteZarr2Array(*array);
   ASSERT_TRUE(documents) << documents.error().message;
   EXPECT_EQ(documents->zarray, ParseJson(kArray).value());

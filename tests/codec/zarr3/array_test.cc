@@ -6,6 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/pyramid/block_plan.h"
 #include "codec/schema/array_schema.h"
 #include "tests/support/array_texts.h"
 #include "tests/support/broken_documents.h"
@@ -41,11 +42,12 @@ TEST(Zarr3Array, AShardedOneIsDescribedByItsInnerChunks) {
   EXPECT_EQ(array->axis_names[1], std::nullopt);
   EXPECT_EQ(array->units[0], (DimensionUnit{4, "nm"}));
   EXPECT_EQ(WriteJson(array->attributes, 0), R"({"note": [1, 2]})");
-  const ChunkEncoding& encoding = array->codec->encoding();
-  EXPECT_TRUE(encoding.big_endian);
-  EXPECT_EQ(encoding.order, (std::vector<std::size_t>{1, 0}));
-  ASSERT_EQ(encoding.steps.size(), 1u);
-  EXPECT_EQ(encoding.steps[0].name, "gzip");
+  const auto items = PlainItemsOf(*array->codec);
+  ASSERT_TRUE(items);
+  EXPECT_TRUE(items->big_endian);
+  EXPECT_EQ(items->order, (std::vector<std::size_t>{1, 0}));
+  ASSERT_EQ(items->compression.size(), 1u);
+  EXPECT_EQ(items->compression[0].name, "gzip");
 }
 
 TEST(Zarr3Array, IsReadAndWrittenUnchanged) {

@@ -1,0 +1,109 @@
+#include "codec/chain/codec_spelling.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/json/number.h"
+
+namespace unshard {
+namespace {
+
+// The position of a word, or the number that Zarr v2 and N5 have in its place; nothing where it is
+// absent, or chosen by the codec.
+std::optional<std::size_t> WordOf(const CodecOption& option, const JsonValue* value) {
+  if (value == nullptr) return std::nullopt;
+  const auto word = std::find(option.words.begin(), option.words.end(), value->text());
+  if (word != option.words.end()) return word - option.words.begin();
+  const auto number = FiniteNumberOf(*value);
+  if (!number || *number < 0 || *number >= static_cast<double>(option.words.size())) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(*number);
+}
+
+// `value`: null where the option is absent. Nothing where it may stay so.
+std::optional<JsonValue> SpellOption(const CodecOption& option, const JsonValue* value,
+                                     ArrayDialect to, std::uint32_t item_size) {
+  const std::int64_t usual =
+      option.for_items != nullptr ? option.for_items(item_size) : option.In(to).absent;
+  if (!option.words.empty()) {
+    const std::size_t word = WordOf(option, value).value_or(static_cast<std::size_t>(usual));
+    const bool is_number = to != ArrayDialect::kZarr3 && option.max_in_schemas != 0;
+    return is_number ? JsonValue::Number(std::uint64_t{word})
+                     : JsonValue::String(std::string(option.words[word]));
+  }
+  if (option.is_boolean) {
+    return JsonValue::Boolean(value != nullptr ? value->boolean() : usual != 0);
+  }
+  if (option.max == 0 && option.for_items == nullptr) {
+    return value != nullptr ? std::optional(*value) : std::nullopt;
+  }
+  return value != nullptr && value->is_number() ? *value : JsonValue::Number(std::to_string(usual));
+}
+
+// Options of one dialect alone are the last ones.
+JsonValue SpellOptions(const CodecSpec& codec, ArrayDialect to, std::uint32_t item_size) {
+  const JsonValue own = codec.own_options();
+  JsonValue spelled = JsonValue::Object();
+  for (const bool is_special : {false, true}) {
+    for (const CodecOption& option : codec.definition->options) {
+      if (option.only_in.has_value() != is_special || option.only_in.value_or(to) != to) continue;
+      auto value = SpellOption(option, own.Find(option.name), to, item_size);
+      if (value) spelled.Set(option.In(to).name, *std::move(value));
+    }
+  }
+  return spelled;
+}
+
+// The name that documents of `to` have for a codec. Null where there is none, and where they would
+// not say all that decoding needs.
+const CodecDefinition::Name* NameOf(const CodecSpec& codec, ArrayDialect to) {
+  if (codec.definition == nullptr || !codec.definition->IsBytesToBytes()) return nullptr;
+  const CodecDefinition::Name* const name = codec.definition->NameIn(to);
+  const auto& options = codec.definition->options;
+  const bool is_any = codec.definition->describes_itself &&
+                      std::none_of(options.begin(), options.end(), [](const CodecOption& option) {
+                        return option.needed_to_decode;
+                      });
+  return is_any || (name != nullptr && to == codec.dialect && name->name == codec.name) ? name
+                                                                                        : nullptr;
+}
+
+}  // namespace
+
+std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
+                                    std::uint32_t item_size) {
+  const CodecDefinition::Name* const name = NameOf(codec, to);
+  if (name == nullptr) return std::nullopt;
+  JsonValue options = SpellOptions(codec, to, item_size);
+  // An option says which codec of this name is meant.
+  for (const CodecDefinition* const other : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : other->names) {
+      if (each.dialect != to || each.name != name->name || each.when.empty()) continue;
+      options.Set(each.when, JsonValue::Boolean(other == codec.definition));
+    }
+  }
+  const bool of_zarr2 = to == ArrayDialect::kZarr2;
+  CodecSpec spelled{of_zarr2 ? "numcodecs." + std::string(name->name) : codec.definition->name(),
+                    {},
+                    {},
+                    to,
+                    codec.definition};
+  spelled.json = ExtensionJson(spelled.name, options.members().empty() ? JsonValue() : options);
+  return spelled;
+}
+
+JsonValue CompressorJson(const CodecSpec& codec) {
+  const bool is_n5 = codec.dialect == ArrayDialect::kN5;
+  const std::string_view name = codec.definition->NameIn(codec.dialect)->name;
+  JsonValue json =
+      JsonValue::Object({{is_n5 ? "type" : "id", JsonValue::String(std::string(name))}});
+  const JsonValue* const options = codec.configuration();
+  if (options == nullptr) return json;
+  for (const auto& [option, value] : options->members()) json.Set(option, value);
+  return json;
+}
+
+}  // namespace unshard
