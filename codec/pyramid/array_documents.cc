@@ -2,12 +2,19 @@
 
 #include <utility>
 
+#include "codec/array/document_names.h"
+#include "codec/json/number.h"
 #include "codec/n5/dataset.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/document.h"
 
 namespace unshard {
+namespace {
+
+constexpr const char* kZarr2Attributes = ".zattrs";
+
+}  // namespace
 
 Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info) {
   UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo parsed, ParseNeuroglancerInfo(info));
@@ -41,27 +48,60 @@ Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
   return ForVoxels(ParseArray(dialect, document, attributes));
 }
 
-Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
-  ArrayDocuments documents;
+Result<std::vector<MetadataDocument>> DocumentsOf(const ArrayMetadata& array,
+                                                  const std::string& directory) {
+  MetadataDocument document{directory, ArrayDocumentName(array.dialect), {}};
+  JsonValue attributes;
   switch (array.dialect) {
     case ArrayDialect::kZarr3: {
-      UNSHARD_ASSIGN_OR_RETURN(documents.array, WriteZarr3Array(array));
-      return documents;
+      UNSHARD_ASSIGN_OR_RETURN(document.content, WriteZarr3Array(array));
+      break;
     }
     case ArrayDialect::kN5: {
-      UNSHARD_ASSIGN_OR_RETURN(documents.array, WriteN5Dataset(array));
-      return documents;
+      UNSHARD_ASSIGN_OR_RETURN(document.content, WriteN5Dataset(array));
+      break;
     }
     case ArrayDialect::kZarr2: {
       UNSHARD_ASSIGN_OR_RETURN(Zarr2Documents written, WriteZarr2Array(array));
-      documents.array = std::move(written.zarray);
-      if (!written.zattrs.members().empty()) documents.attributes = std::move(written.zattrs);
-      return documents;
+      document.content = std::move(written.zarray);
+      attributes = std::move(written.zattrs);
+      break;
     }
+    case ArrayDialect::kPrecomputed:
+      return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
+  }
+  std::vector<MetadataDocument> documents = {std::move(document)};
+  if (!attributes.members().empty()) {
+    documents.push_back({directory, kZarr2Attributes, std::move(attributes)});
+  }
+  return documents;
+}
+
+std::vector<MetadataDocument> DocumentsOfGroup(ArrayDialect dialect, JsonValue attributes,
+                                               const std::string& directory) {
+  std::vector<MetadataDocument> documents;
+  switch (dialect) {
+    case ArrayDialect::kZarr3: {
+      JsonValue group = JsonValue::Object({{"zarr_format", IntegerNumber(3)},
+                                           {"node_type", JsonValue::String("group")},
+                                           {"attributes", std::move(attributes)}});
+      documents.push_back({directory, "zarr.json", std::move(group)});
+      break;
+    }
+    case ArrayDialect::kZarr2:
+      documents.push_back(
+          {directory, ".zgroup", JsonValue::Object({{"zarr_format", IntegerNumber(2)}})});
+      if (!attributes.members().empty()) {
+        documents.push_back({directory, kZarr2Attributes, std::move(attributes)});
+      }
+      break;
+    case ArrayDialect::kN5:
+      documents.push_back({directory, "attributes.json", std::move(attributes)});
+      break;
     case ArrayDialect::kPrecomputed:
       break;
   }
-  return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
+  return documents;
 }
 
 }  // namespace unshard

@@ -1,7 +1,8 @@
-// The metadata documents of one array, read and written by the functions of its format. Pure;
-// thread-safe.
+// The metadata documents of arrays, read and written by the functions of their format, and of
+// groups. Pure; thread-safe.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "codec/array/array_metadata.h"
@@ -20,11 +21,25 @@ Result<ArrayMetadata> ParseArray(ArrayDialect dialect, const JsonValue& document
 Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
                                 const JsonValue& attributes);
 
-// The inverse of ReadArray. Fails with kNotSupported where the format cannot express the array.
-struct ArrayDocuments {
-  JsonValue array;
-  JsonValue attributes;  // the .zattrs beside a .zarray; null: none
+// One document of a dataset.
+struct MetadataDocument {
+  std::string directory;  // below that of the dataset; "": that one
+  std::string name;
+  JsonValue content;
+
+  // Below the directory of the dataset: "0/zarr.json".
+  [[nodiscard]] std::string path() const {
+    return directory.empty() ? name : directory + "/" + name;
+  }
 };
-Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array);
+
+// The inverse of ReadArray: the document of the array, and after a .zarray, where there are
+// attributes, a .zattrs. Fails with kNotSupported where the format cannot express the array.
+Result<std::vector<MetadataDocument>> DocumentsOf(const ArrayMetadata& array,
+                                                  const std::string& directory = "");
+// Those of a group with these attributes, an object. None in the format of precomputed volumes,
+// where only volumes have a document.
+std::vector<MetadataDocument> DocumentsOfGroup(ArrayDialect dialect, JsonValue attributes,
+                                               const std::string& directory = "");
 
 }  // namespace unshard

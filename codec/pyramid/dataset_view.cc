@@ -3,9 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "codec/array/document_names.h"
 #include "codec/precomputed/scale.h"
-#include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
 
@@ -13,41 +11,8 @@ namespace unshard {
 namespace {
 
 using Kind = SourceDataset::Kind;
-using Documents = std::vector<PresentedDataset::Document>;
-
-void AddDocuments(const std::string& directory, ArrayDialect dialect, ArrayDocuments documents,
-                  Documents& to) {
-  to.push_back({directory, ArrayDocumentName(dialect), std::move(documents.array)});
-  if (documents.attributes.is_object()) {
-    to.push_back({directory, ".zattrs", std::move(documents.attributes)});
-  }
-}
-
-void AddGroup(const std::string& directory, ArrayDialect dialect, JsonValue attributes,
-              Documents& to) {
-  switch (dialect) {
-    case ArrayDialect::kZarr3: {
-      JsonValue group = JsonValue::Object();
-      group.Set("zarr_format", JsonValue::Number(std::uint64_t{3}));
-      group.Set("node_type", JsonValue::String("group"));
-      group.Set("attributes", std::move(attributes));
-      to.push_back({directory, "zarr.json", std::move(group)});
-      return;
-    }
-    case ArrayDialect::kZarr2: {
-      JsonValue group = JsonValue::Object();
-      group.Set("zarr_format", JsonValue::Number(std::uint64_t{2}));
-      to.push_back({directory, ".zgroup", std::move(group)});
-      if (!attributes.members().empty())
-        to.push_back({directory, ".zattrs", std::move(attributes)});
-      return;
-    }
-    case ArrayDialect::kN5:
-      to.push_back({directory, "attributes.json", std::move(attributes)});
-      return;
-    case ArrayDialect::kPrecomputed:
-      return;  // only volumes have a document
-  }
+void Append(std::vector<MetadataDocument> documents, PresentedDataset& to) {
+  for (MetadataDocument& one : documents) to.documents.push_back(std::move(one));
 }
 
 // The attributes of a group or a pyramid in the format `to`, without the members about its levels.
@@ -153,26 +118,17 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
   JsonValue attributes = GroupAttributes(dataset, to);
   if (to == ArrayDialect::kN5) {
     for (const char* name : {"ome", "multiscales"}) attributes.Erase(name);
-    UNSHARD_ASSIGN_OR_RETURN(const JsonValue group, N5GroupOf(geometry));
-    for (const auto& [name, value] : group.members()) attributes.Set(name, value);
-  } else if (!IsZarr(dataset.dialect)) {
-    JsonValue multiscales = MultiscalesOf(geometry, paths);
-    if (to == ArrayDialect::kZarr3) {
-      JsonValue ome = JsonValue::Object();
-      ome.Set("version", JsonValue::String("0.5"));
-      ome.Set("multiscales", std::move(multiscales));
-      attributes.Set("ome", std::move(ome));
-    } else {
-      multiscales.mutable_items().front().Set("version", JsonValue::String("0.4"));
-      attributes.Set("multiscales", std::move(multiscales));
-    }
   }
-  AddGroup("", to, std::move(attributes), presented.documents);
+  if (!IsZarr(to) || !IsZarr(dataset.dialect)) {
+    UNSHARD_ASSIGN_OR_RETURN(attributes,
+                             PyramidAttributes(to, geometry, paths, std::move(attributes)));
+  }
+  Append(DocumentsOfGroup(to, std::move(attributes)), presented);
   std::set<std::string> between;
   for (const std::string& path : paths) {
     for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
       if (between.insert(path.substr(0, at)).second) {
-        AddGroup(path.substr(0, at), to, JsonValue::Object(), presented.documents);
+        Append(DocumentsOfGroup(to, JsonValue::Object(), path.substr(0, at)), presented);
       }
     }
   }
@@ -225,11 +181,10 @@ bool QuoteBareNumbers(JsonValue& value) {
 
 // Python writes NaN and infinities without quotes, and strict readers refuse the whole document.
 void QuoteBareNumbers(PresentedDataset& presented) {
-  for (PresentedDataset::Document& document : presented.documents) {
+  for (MetadataDocument& document : presented.documents) {
     if (!QuoteBareNumbers(document.content)) continue;
-    const std::string prefix = document.directory.empty() ? "" : document.directory + "/";
     presented.warnings.push_back(
-        prefix + document.name +
+        document.path() +
         ": NaN and infinities are shown as strings, because JSON has no such numbers");
   }
 }
@@ -248,15 +203,15 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, Presen
       for (const auto& [name, value] : array.presented.codec_json.members()) scale.Set(name, value);
       scale.Erase("sharding");
     } else {
-      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.presented));
-      AddDocuments(level.path, dataset.dialect, std::move(documents), presented.documents);
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.presented, level.path));
+      Append(std::move(documents), presented);
     }
     presented.levels.push_back({level.path, std::move(array)});
   }
   if (dataset.dialect == ArrayDialect::kPrecomputed && !dataset.levels.empty()) {
     presented.documents.push_back({"", "info", std::move(info)});
   } else if (dataset.kind != Kind::kArray) {
-    AddGroup("", dataset.dialect, dataset.attributes, presented.documents);
+    Append(DocumentsOfGroup(dataset.dialect, dataset.attributes), presented);
   }
   QuoteBareNumbers(presented);
   return presented;
@@ -268,7 +223,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
                                         const ViewOptions& options) {
   PresentedDataset presented;
   if (dataset.levels.empty()) {
-    AddGroup("", to, GroupAttributes(dataset, to), presented.documents);
+    Append(DocumentsOfGroup(to, GroupAttributes(dataset, to)), presented);
     QuoteBareNumbers(presented);
     return presented;
   }
@@ -295,8 +250,8 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
       for (const auto& [name, value] : members.members()) array.attributes.Set(name, value);
     }
     if (to != ArrayDialect::kPrecomputed) {
-      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
-      AddDocuments(paths[i], to, std::move(documents), presented.documents);
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array, paths[i]));
+      Append(std::move(documents), presented);
     }
     presented.levels.push_back({paths[i], std::move(arrays[i])});
   }

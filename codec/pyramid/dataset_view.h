@@ -5,22 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/array_view.h"
 #include "codec/pyramid/pyramid.h"
 
 namespace unshard {
 
 struct PresentedDataset {
-  struct Document {
-    std::string directory;  // below that of the dataset; "": that one
-    std::string name;
-    JsonValue content;
-  };
   struct Level {
     std::string path;  // below the directory of the dataset
     PresentedArray array;
   };
-  std::vector<Document> documents;
+  std::vector<MetadataDocument> documents;
   std::vector<Level> levels;  // those of the source, in its order
   std::vector<std::string> warnings;
 };

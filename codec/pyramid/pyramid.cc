@@ -98,6 +98,19 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
   return geometry;
 }
 
+Result<JsonValue> PyramidAttributes(ArrayDialect dialect, const PyramidGeometry& geometry,
+                                    const std::vector<std::string>& paths, JsonValue attributes) {
+  if (dialect == ArrayDialect::kN5) {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue group, N5GroupOf(geometry));
+    for (const auto& [name, value] : group.members()) attributes.Set(name, value);
+    return attributes;
+  }
+  JsonValue ome = JsonValue::Object({{"version", JsonValue::String("0.5")}});
+  ome.Set("multiscales", MultiscalesOf(geometry, paths));
+  attributes.Set("ome", std::move(ome));
+  return dialect == ArrayDialect::kZarr2 ? AttributesInZarr2(std::move(attributes)) : attributes;
+}
+
 bool IsNearlyWhole(double value) {
   // Products and quotients of decimals are some units of the last place off, beyond 2^40 or so more
   // than 1e-6.

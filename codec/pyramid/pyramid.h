@@ -64,6 +64,12 @@ struct PyramidGeometry {
 // kNotSupported, naming what is in the way, where they do not say where the voxels are.
 Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset);
 
+// `attributes` of a group, with what the conventions of its format say of a pyramid: OME-Zarr 0.5
+// or 0.4; of N5 those of n5-viewer, n5-universe and Paintera. `geometry` has the axes of the
+// arrays, which are in `paths`. Fails as N5GroupOf does.
+Result<JsonValue> PyramidAttributes(ArrayDialect dialect, const PyramidGeometry& geometry,
+                                    const std::vector<std::string>& paths, JsonValue attributes);
+
 // The corner of a level in voxels, along one axis. Fails with kNotSupported, in a message that
 // begins with `what`, where that is no whole number.
 Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,

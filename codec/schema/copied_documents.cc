@@ -17,7 +17,6 @@
 #include "codec/array/document_names.h"
 #include "codec/json/writer.h"
 #include "codec/precomputed/scale.h"
-#include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/schema/array_schema.h"
@@ -146,8 +145,8 @@ Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
   }
   JsonValue written = is_scale ? WriteScale("", array) : JsonValue();
   if (!is_scale) {
-    UNSHARD_ASSIGN_OR_RETURN(ArrayDocuments documents, DocumentsOf(array));
-    written = std::move(documents.array);
+    UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
+    written = std::move(documents.front().content);
   }
   for (const char* member : StorageMembers(dialect)) {
     const JsonValue* const value = written.Find(member);
@@ -170,9 +169,9 @@ Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, Array
   return paths;
 }
 
-Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
-                                                     const std::optional<Schema>& wanted,
-                                                     std::vector<std::string>* warnings) {
+Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
+                                                      const std::optional<Schema>& wanted,
+                                                      std::vector<std::string>* warnings) {
   UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, Present(source, to));
   if (warnings != nullptr) {
     warnings->insert(warnings->end(), presented.warnings.begin(), presented.warnings.end());
@@ -180,7 +179,7 @@ Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source
   const bool is_volume = to == ArrayDialect::kPrecomputed;
   for (std::size_t level = 0; wanted && level < presented.levels.size(); ++level) {
     const std::string directory = is_volume ? std::string() : presented.levels[level].path;
-    for (PresentedDataset::Document& document : presented.documents) {
+    for (MetadataDocument& document : presented.documents) {
       if (document.directory != directory || document.name != ArrayDocumentName(to)) continue;
       JsonValue& content = document.content;
       Status stored = StoreAs(*wanted, presented.levels[level].array.presented,
@@ -189,13 +188,10 @@ Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source
       return Forward(std::move(stored).error(), "level " + std::to_string(level));
     }
   }
-  std::vector<DatasetDocument> documents;
-  for (PresentedDataset::Document& document : presented.documents) {
+  for (MetadataDocument& document : presented.documents) {
     if (to == ArrayDialect::kN5 && document.directory.empty()) SetN5Version(document.content);
-    const std::string prefix = document.directory.empty() ? "" : document.directory + "/";
-    documents.push_back({prefix + document.name, std::move(document.content)});
   }
-  return documents;
+  return std::move(presented.documents);
 }
 
 }  // namespace unshard

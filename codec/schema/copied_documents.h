@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/pyramid.h"
-#include "codec/schema/new_dataset.h"
 #include "codec/schema/schema.h"
 
 namespace unshard {
@@ -19,9 +19,9 @@ namespace unshard {
 // constraint, where a constraint cannot be satisfied, or shards of Zarr would not have whole chunks
 // of the source. What the metadata lack, and what is assumed instead, is appended to
 // `warnings`.
-Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
-                                                     const std::optional<Schema>& wanted,
-                                                     std::vector<std::string>* warnings = nullptr);
+Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
+                                                      const std::optional<Schema>& wanted,
+                                                      std::vector<std::string>* warnings = nullptr);
 
 // The directories of the levels of such a copy, below its own. Fails as DocumentsOfCopy does.
 Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to);

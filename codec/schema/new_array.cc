@@ -266,14 +266,15 @@ Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
 
 Result<JsonValue> DocumentOfNew(const ArrayMetadata& array) {
   if (array.dialect == ArrayDialect::kPrecomputed) return InfoOfNew({&array, 1});
-  UNSHARD_ASSIGN_OR_RETURN(ArrayDocuments documents, DocumentsOf(array));
+  UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
+  JsonValue& document = documents.front().content;
   if (array.dialect == ArrayDialect::kZarr3) {
-    documents.array.Set("data_type", JsonValue::String(array.type_name));
-    documents.array.Set("chunk_key_encoding", ExtensionJson("default"));
-    documents.array.Erase("attributes");
-    if (!array.attributes.members().empty()) documents.array.Set("attributes", array.attributes);
+    document.Set("data_type", JsonValue::String(array.type_name));
+    document.Set("chunk_key_encoding", ExtensionJson("default"));
+    document.Erase("attributes");
+    if (!array.attributes.members().empty()) document.Set("attributes", array.attributes);
   }
-  return std::move(documents.array);
+  return std::move(document);
 }
 
 }  // namespace unshard

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "codec/array/document_names.h"
-#include "codec/json/number.h"
 #include "codec/pyramid/n5_pyramid.h"
-#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/pyramid.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/new_array.h"
 #include "codec/schema/new_scale.h"
@@ -138,70 +137,56 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
   return geometry;
 }
 
-// OME-Zarr (0.5 in v3, 0.4 in v2) with the levels 0, 1, ….
-Result<std::vector<DatasetDocument>> ZarrDocuments(Pyramid pyramid) {
-  std::vector<std::string> paths;
-  for (std::size_t i = 0; i < pyramid.levels.size(); ++i) paths.push_back(std::to_string(i));
-  JsonValue attributes = JsonValue::Object(
-      {{"ome", JsonValue::Object({{"version", JsonValue::String("0.5")},
-                                  {"multiscales", MultiscalesOf(GeometryOf(pyramid), paths)}})}});
-  const bool is_v3 = pyramid.dialect == ArrayDialect::kZarr3;
-  JsonValue group = JsonValue::Object({{"zarr_format", IntegerNumber(is_v3 ? 3 : 2)}});
-  std::vector<DatasetDocument> documents;
-  if (is_v3) {
-    group.Set("node_type", JsonValue::String("group"));
-    group.Set("attributes", std::move(attributes));
-    documents.push_back({"zarr.json", std::move(group)});
-  } else {
-    documents.push_back({".zgroup", std::move(group)});
-    documents.push_back({".zattrs", AttributesInZarr2(std::move(attributes))});
-  }
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    pyramid.levels[i].key_encoding.separator = '/';
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue level, DocumentOfNew(pyramid.levels[i]));
-    documents.push_back({paths[i] + "/" + ArrayDocumentName(pyramid.dialect), std::move(level)});
-  }
-  return documents;
-}
-
-// The conventions of n5-viewer, n5-universe and Paintera with the levels s0, s1, …. A schema of N5
-// has the fastest axis first, its geometry the slowest.
-Result<std::vector<DatasetDocument>> N5Documents(Pyramid pyramid) {
+// Where none of them is a length, voxels are counted in pixels.
+PyramidGeometry GeometryInN5(const Pyramid& pyramid) {
   PyramidGeometry geometry = GeometryOf(pyramid);
+  // A schema of N5 has the fastest axis first, its geometry the slowest.
   std::reverse(geometry.axes.begin(), geometry.axes.end());
   for (LevelPosition& level : geometry.levels) {
     std::reverse(level.resolution.begin(), level.resolution.end());
   }
   const bool lengths = std::any_of(geometry.axes.begin(), geometry.axes.end(),
                                    [](const PyramidAxis& axis) { return axis.unit == "nm"; });
-  if (!lengths) {
-    for (PyramidAxis& axis : geometry.axes) axis.unit = "pixel";
-  }
-  JsonValue group = JsonValue::Object({{"n5", JsonValue::String("2.0.0")}});
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue of_pyramid, N5GroupOf(geometry));
-  for (const auto& [name, value] : of_pyramid.members()) group.Set(name, value);
-  std::vector<DatasetDocument> documents;
-  documents.push_back({"attributes.json", std::move(group)});
+  if (lengths) return geometry;
+  for (PyramidAxis& axis : geometry.axes) axis.unit = "pixel";
+  return geometry;
+}
+
+// The levels are 0, 1, …; in N5 s0, s1, ….
+Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid) {
+  const bool is_n5 = pyramid.dialect == ArrayDialect::kN5;
+  const PyramidGeometry geometry = is_n5 ? GeometryInN5(pyramid) : GeometryOf(pyramid);
+  std::vector<std::string> paths;
   for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
+    paths.push_back((is_n5 ? "s" : "") + std::to_string(i));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue attributes, PyramidAttributes(pyramid.dialect, geometry, paths,
+                                                                   JsonValue::Object()));
+  if (is_n5) SetN5Version(attributes);
+  auto documents = DocumentsOfGroup(pyramid.dialect, std::move(attributes));
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    pyramid.levels[i].key_encoding.separator = '/';
     UNSHARD_ASSIGN_OR_RETURN(JsonValue level, DocumentOfNew(pyramid.levels[i]));
-    UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(geometry, i));
-    for (const auto& [name, value] : members.members()) level.Set(name, value);
-    documents.push_back({"s" + std::to_string(i) + "/attributes.json", std::move(level)});
+    if (is_n5) {
+      UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(geometry, i));
+      for (const auto& [name, value] : members.members()) level.Set(name, value);
+    }
+    documents.push_back({paths[i], ArrayDocumentName(pyramid.dialect), std::move(level)});
   }
   return documents;
 }
 
 }  // namespace
 
-Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
-                                                const NewScales& scales) {
+Result<std::vector<MetadataDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
+                                                 const NewScales& scales) {
   Schema finest = schema;
   // The group of an OME-Zarr 0.4 pyramid has the units that a .zarray lacks.
   if (scales.count > 1 && dialect == ArrayDialect::kZarr2) finest.dimension_units.clear();
   UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata first, NewArray(dialect, finest));
   if (scales.count == 1) {
     UNSHARD_ASSIGN_OR_RETURN(JsonValue document, DocumentOfNew(first));
-    return std::vector<DatasetDocument>{{ArrayDocumentName(dialect), std::move(document)}};
+    return std::vector<MetadataDocument>{{"", ArrayDocumentName(dialect), std::move(document)}};
   }
   UNSHARD_ASSIGN_OR_RETURN(auto totals, TotalFactors(dialect, *schema.domain, scales));
   const bool is_volume = dialect == ArrayDialect::kPrecomputed;
@@ -213,12 +198,11 @@ Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect dialect, const Sche
   }
   if (is_volume) {
     UNSHARD_ASSIGN_OR_RETURN(JsonValue info, InfoOfNew(levels));
-    return std::vector<DatasetDocument>{{"info", std::move(info)}};
+    return std::vector<MetadataDocument>{{"", "info", std::move(info)}};
   }
   Pyramid pyramid{dialect, std::move(levels), LabelsOf(dialect, *schema.domain),
                   schema.dimension_units, std::move(totals)};
-  return dialect == ArrayDialect::kN5 ? N5Documents(std::move(pyramid))
-                                      : ZarrDocuments(std::move(pyramid));
+  return DocumentsOf(std::move(pyramid));
 }
 
 }  // namespace unshard

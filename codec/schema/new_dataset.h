@@ -4,20 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
 #include "codec/core/error.h"
-#include "codec/json/json.h"
+#include "codec/pyramid/array_documents.h"
 #include "codec/schema/schema.h"
 
 namespace unshard {
-
-struct DatasetDocument {
-  std::string path;  // below the dataset: "0/zarr.json"
-  JsonValue document;
-};
 
 // How much coarser each level is than the one before.
 struct NewScales {
@@ -33,7 +26,7 @@ struct NewScales {
 // 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the resolution × factor, and the
 // schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint, where one of
 // the levels cannot satisfy it.
-Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
-                                                const NewScales& scales);
+Result<std::vector<MetadataDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
+                                                 const NewScales& scales);
 
 }  // namespace unshard

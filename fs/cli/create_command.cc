@@ -22,10 +22,10 @@
 namespace unshard {
 namespace {
 
-std::vector<NewDocument> TextsOf(const std::vector<DatasetDocument>& made) {
+std::vector<NewDocument> TextsOf(const std::vector<MetadataDocument>& made) {
   std::vector<NewDocument> documents;
-  for (const DatasetDocument& one : made) {
-    documents.push_back({one.path, WriteJson(one.document) + "\n"});
+  for (const MetadataDocument& one : made) {
+    documents.push_back({one.path(), WriteJson(one.content) + "\n"});
   }
   return documents;
 }

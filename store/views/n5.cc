@@ -20,7 +20,7 @@ class N5 final : public FormatView {
     UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
                              PresentDataset(*dataset.source, ArrayDialect::kN5, parts.options));
     if (dataset.path == dataset.view_root) {
-      for (PresentedDataset::Document& document : presented.documents) {
+      for (MetadataDocument& document : presented.documents) {
         if (document.directory.empty()) SetN5Version(document.content);
       }
     }

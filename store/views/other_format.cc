@@ -13,7 +13,7 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
                                       const TreeParts& parts) {
   Presentation presentation;
   presentation.warnings = std::move(presented.warnings);
-  for (const PresentedDataset::Document& document : presented.documents) {
+  for (const MetadataDocument& document : presented.documents) {
     presentation.documents.push_back({JoinPath(dataset.path, document.directory), document.name,
                                       WriteDocument(document.content)});
   }

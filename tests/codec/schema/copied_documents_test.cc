@@ -29,18 +29,18 @@ SourceDataset Volume() {
   return dataset;
 }
 
-std::vector<DatasetDocument> Documents(const SourceDataset& source, ArrayDialect to,
-                                       const char* wanted = nullptr) {
+std::vector<MetadataDocument> Documents(const SourceDataset& source, ArrayDialect to,
+                                        const char* wanted = nullptr) {
   std::optional<Schema> schema;
   if (wanted != nullptr) schema = *ParseSchema(wanted);
   auto documents = DocumentsOfCopy(source, to, schema);
   EXPECT_TRUE(documents) << documents.error().message;
-  return documents.value_or(std::vector<DatasetDocument>());
+  return documents.value_or(std::vector<MetadataDocument>());
 }
 
-const JsonValue& At(const std::vector<DatasetDocument>& documents, const std::string& path) {
-  for (const DatasetDocument& one : documents) {
-    if (one.path == path) return one.document;
+const JsonValue& At(const std::vector<MetadataDocument>& documents, const std::string& path) {
+  for (const MetadataDocument& one : documents) {
+    if (one.path() == path) return one.content;
   }
   static const JsonValue none;
   ADD_FAILURE() << "no " << path;
