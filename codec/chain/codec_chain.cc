@@ -57,7 +57,9 @@ class ChainBinder {
   explicit ChainBinder(const ArrayRepresentation& decoded) : chain_(new CodecChain(decoded)) {}
 
   Status Take(const CodecSpec& codec) {
-    if (codec.definition == nullptr) return NotSupported(codec, kUnknown);
+    if (codec.definition == nullptr || !codec.definition->CanBind()) {
+      return NotSupported(codec, kUnknown);
+    }
     return std::visit([&](const auto& bind) { return TakeCodec(codec, bind); },
                       codec.definition->bind);
   }

@@ -63,8 +63,18 @@ Result<CodecSpec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
   }
   if (name == "transpose") SpellOutOrder(json, rank);
   const CodecDefinition* const definition = FindCodec(ArrayDialect::kZarr3, name);
-  return CodecSpec{std::move(name), std::move(json), cursor.path(), ArrayDialect::kZarr3,
-                   definition};
+  CodecSpec codec{std::move(name), std::move(json), cursor.path(), ArrayDialect::kZarr3,
+                  definition};
+  if (definition == nullptr) return codec;
+  for (const CodecOption& option : definition->options) {
+    if (!option.chain_dimensions) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const auto codecs, codec.options().Find(option.name));
+    if (codecs.empty()) continue;
+    UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain,
+                             ParseChainSpec(codecs.front(), rank + *option.chain_dimensions));
+    codec.chains.emplace_back(option.name, std::move(chain));
+  }
+  return codec;
 }
 
 constexpr std::string_view kNumcodecs = "numcodecs.";
@@ -109,6 +119,12 @@ CodecOptions CodecSpec::options() const {
   const bool of_numcodecs = name.starts_with(kNumcodecs) && dialect == ArrayDialect::kZarr3;
   return {configuration(), configuration_path(), definition,
           of_numcodecs ? ArrayDialect::kZarr2 : dialect};
+}
+
+const ChainSpec* CodecSpec::FindChain(std::string_view option) const {
+  const auto found = std::find_if(chains.begin(), chains.end(),
+                                  [&](const auto& chain) { return chain.first == option; });
+  return found != chains.end() ? &found->second : nullptr;
 }
 
 std::string CodecSpec::at() const {
@@ -230,7 +246,7 @@ JsonValue CodecsJson(const ChainSpec& chain) {
 
 std::optional<std::size_t> FindSharding(const ChainSpec& chain) {
   const auto found = std::find_if(chain.begin(), chain.end(), [](const CodecSpec& codec) {
-    return codec.name == "sharding_indexed";
+    return codec.name == kShardingIndexed;
   });
   if (found == chain.end()) return std::nullopt;
   return static_cast<std::size_t>(found - chain.begin());

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "codec/chain/codec_options.h"
@@ -22,6 +23,13 @@ namespace unshard {
 
 struct CodecSpec;
 using ChainSpec = std::vector<CodecSpec>;
+// The chains in options of one codec, by the names of the options.
+using NestedChains = std::vector<std::pair<std::string_view, ChainSpec>>;
+
+inline constexpr std::string_view kShardingIndexed = "sharding_indexed";
+// Options of sharding_indexed; a block of N5, and n5_default, have the first one as well.
+inline constexpr std::string_view kInnerCodecs = "codecs";
+inline constexpr std::string_view kIndexCodecs = "index_codecs";
 
 // One codec of a document.
 struct CodecSpec {
@@ -30,8 +38,10 @@ struct CodecSpec {
   std::string json_path;  // for messages: "codecs[0]", "filters[1]", "compression"
   ArrayDialect dialect = ArrayDialect::kZarr3;  // of the document
   const CodecDefinition* definition = nullptr;  // null: the name is not known here
-  ChainSpec chain = {};                         // of an N5 block: its codecs
+  NestedChains chains = {};                     // absent options have none
 
+  // Null: the option is absent.
+  [[nodiscard]] const ChainSpec* FindChain(std::string_view option) const;
   // The configuration, or a null pointer; and its path in the document, for messages.
   [[nodiscard]] const JsonValue* configuration() const { return json.Find("configuration"); }
   [[nodiscard]] std::string configuration_path() const {
@@ -62,8 +72,8 @@ Result<JsonValue> NormaliseExtension(const JsonCursor& extension);
 // {"name": …, "configuration"?: …}: an extension point in that form. `configuration` null: none.
 JsonValue ExtensionJson(std::string_view name, JsonValue configuration = {});
 
-// Parses a list of codecs for arrays of rank `rank`. Unknown codecs are kept unchanged. Fails with
-// kDataLoss on anything but a list of codecs.
+// Parses a list of codecs for arrays of rank `rank`, and the lists in their options. Unknown codecs
+// are kept unchanged. Fails with kDataLoss on anything but a list of codecs.
 Result<ChainSpec> ParseChainSpec(const JsonCursor& codecs, std::size_t rank);
 // The inverse.
 JsonValue CodecsJson(const ChainSpec& chain);

@@ -2,6 +2,7 @@
 // codec/codecs has a source for each codec, and the list of them. Pure; thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,6 +52,9 @@ struct CodecOption {
   std::int64_t (*for_items)(std::uint32_t item_size) = nullptr;
   bool needed_to_decode = false;  // of a codec that else describes itself
 
+  // A list of codecs, which encode arrays with so many more dimensions than the chunk has.
+  std::optional<std::size_t> chain_dimensions = std::nullopt;
+
   [[nodiscard]] Spelling In(ArrayDialect dialect) const;
 };
 
@@ -71,7 +75,8 @@ struct CodecDefinition {
   // In Zarr v3 each name of Zarr v2 is one after "numcodecs.", with the options of Zarr v2.
   std::span<const Name> names;
   // Each fails with kDataLoss, naming the option, where the options make decoding impossible, and
-  // with kNotSupported where the codec cannot take what reaches it.
+  // with kNotSupported where the codec cannot take what reaches it. Null: the codec is known, and
+  // cannot be bound.
   std::variant<BindArrayToArray, BindArrayToBytes, BindBytesToBytes> bind;
   std::span<const CodecOption> options = {};
   // Whether it decodes what it encodes with any other options, except for those that are
@@ -81,6 +86,9 @@ struct CodecDefinition {
   // where its dialect lacks this codec. Null: none.
   const CodecDefinition& (*similar)() = nullptr;
 
+  [[nodiscard]] bool CanBind() const {
+    return std::visit([](const auto& function) { return function != nullptr; }, bind);
+  }
   [[nodiscard]] bool IsBytesToBytes() const {
     return std::holds_alternative<BindBytesToBytes>(bind);
   }

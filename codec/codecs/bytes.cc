@@ -1,5 +1,5 @@
-// `bytes` of Zarr v3, `raw` of precomputed volumes, and what other dialects do without naming it:
-// items one after the other.
+// `bytes` of Zarr v3, `raw` of precomputed volumes and N5, and what other dialects do without
+// naming it: items one after the other.
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -58,8 +58,9 @@ Result<ArrayToBytesCodecPtr> BindBytes(const CodecSpec& spec, const ArrayReprese
 }  // namespace
 
 const CodecDefinition& BytesCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr3, "bytes", kInSchemas}, {ArrayDialect::kPrecomputed, "raw", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes", kInSchemas},
+                                                     {ArrayDialect::kPrecomputed, "raw", kInSchemas},
+                                                     {ArrayDialect::kN5, "raw", kInSchemas}};
   static constexpr std::string_view kOrders[] = {"little", "big"};
   static constexpr CodecOption::Spelling kEndian[] = {
       {.dialect = ArrayDialect::kZarr3, .has_default = false}};

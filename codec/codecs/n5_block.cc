@@ -188,10 +188,11 @@ Result<ArrayToBytesCodecPtr> BindN5Default(const CodecSpec& spec,
                                            const ArrayRepresentation& decoded) {
   const JsonCursor cursor(spec.json, spec.json_path);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member("codecs"));
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, decoded.rank));
-  UNSHARD_RETURN_IF_ERROR(ExpectBlockChain(codecs, chain, decoded));
-  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(chain, codecs.path(), decoded));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member(kInnerCodecs));
+  const ChainSpec* const chain = spec.FindChain(kInnerCodecs);
+  if (chain == nullptr) return ExpectedChain(codecs);
+  UNSHARD_RETURN_IF_ERROR(ExpectBlockChain(codecs, *chain, decoded));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(*chain, codecs.path(), decoded));
   return std::make_shared<N5Block>(std::move(items), BlockAxes{std::nullopt, true});
 }
 
@@ -204,8 +205,8 @@ Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
   if (spec.dialect != ArrayDialect::kN5) return BindN5Default(spec, decoded);
   UNSHARD_ASSIGN_OR_RETURN(const auto sizes, spec.options().Find(kN5BlockSize));
   UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes.front().UnsignedItems(0, ~std::uint64_t{0}));
-  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items,
-                           CodecChain::Bind(spec.chain, spec.json_path, decoded));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(*spec.FindChain(kInnerCodecs),
+                                                                 spec.json_path, decoded));
   return std::make_shared<N5Block>(std::move(items), BlockAxes{std::move(max_shape)});
 }
 
@@ -213,7 +214,6 @@ Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
 Result<std::optional<CodecSpec>> ParseCompression(const JsonCursor& compression) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, compression.Member("type"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
-  if (type == "raw") return std::nullopt;
   const CodecDefinition* definition = FindCodec(ArrayDialect::kN5, type);
   for (const CodecDefinition* const other : CodecDefinitions()) {
     for (const CodecDefinition::Name& name : other->names) {
@@ -227,6 +227,7 @@ Result<std::optional<CodecSpec>> ParseCompression(const JsonCursor& compression)
     return Fail(ErrorCode::kNotSupported, type_cursor.path(), ": unsupported compression \"", type,
                 "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
   }
+  if (!definition->IsBytesToBytes()) return std::nullopt;
   JsonValue members = compression.value();
   members.Erase("type");
   return CodecSpec{definition->name(), ExtensionJson(definition->name(), std::move(members)),
@@ -257,14 +258,17 @@ ChainSpec N5ChainSpec(ChainSpec compressors, const std::string& path,
   CodecSpec block = CodecOfZarr3(
       "n5_default", JsonValue::Object({{kN5BlockSize, ExtentsJson(block_shape)}}), path);
   block.dialect = ArrayDialect::kN5;
-  block.chain = {CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}}))};
-  for (CodecSpec& compressor : compressors) block.chain.push_back(std::move(compressor));
+  ChainSpec codecs = {
+      CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}}))};
+  for (CodecSpec& compressor : compressors) codecs.push_back(std::move(compressor));
+  block.chains.emplace_back(kInnerCodecs, std::move(codecs));
   return {std::move(block)};
 }
 
 const CodecDefinition& N5BlockCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "n5_default"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindN5Block};
+  static constexpr CodecOption kOptions[] = {{.name = kInnerCodecs, .chain_dimensions = 0}};
+  static constexpr CodecDefinition kDefinition{kNames, &BindN5Block, kOptions};
   return kDefinition;
 }
 

@@ -87,13 +87,10 @@ JsonValue CodecWith(ArrayDialect dialect, const char* key, const JsonValue& valu
 // With the options that a document may leave out.
 ChainSpec Complete(ChainSpec chain) {
   for (CodecSpec& codec : chain) {
-    if (codec.name != "zstd" && codec.name != "sharding_indexed") continue;
+    if (codec.name != "zstd" && codec.name != kShardingIndexed) continue;
     SetDefaults(codec);
-    for (const char* key : {"codecs", "index_codecs"}) {
-      if (auto within = ChainWithin(codec, key)) {
-        OptionsOf(codec).Set(key, CodecsJson(Complete(*std::move(within))));
-      }
-    }
+    const NestedChains chains = codec.chains;
+    for (const auto& [option, within] : chains) SetChain(codec, option, Complete(within));
   }
   return chain;
 }

@@ -16,34 +16,6 @@
 namespace unshard {
 namespace {
 
-constexpr const char* kSharding = "sharding_indexed";
-
-// All codecs, and those that are never bound: codec/zarr3 takes sharding_indexed out of chains, and
-// raw leaves bytes as they are.
-const std::vector<const CodecDefinition*>& AllDefinitions() {
-  static constexpr CodecDefinition::Name kRawNames[] = {{ArrayDialect::kN5, "raw", kInSchemas}};
-  static constexpr CodecDefinition kRaw{kRawNames,
-                                        static_cast<CodecDefinition::BindBytesToBytes>(nullptr)};
-  static constexpr CodecDefinition::Name kShardingNames[] = {
-      {ArrayDialect::kZarr3, kSharding, kInSchemas}};
-  static constexpr std::string_view kLocations[] = {"start", "end"};
-  static constexpr CodecOption kShardingOptions[] = {
-      {"chunk_shape"},
-      {.name = "index_location", .absent = 1, .words = kLocations},
-      {"codecs"},
-      {"index_codecs"}};
-  static constexpr CodecDefinition kShardingIndexed{
-      kShardingNames, static_cast<CodecDefinition::BindArrayToBytes>(nullptr), kShardingOptions};
-  static const std::vector<const CodecDefinition*> all = [] {
-    std::vector<const CodecDefinition*> codecs = {&kRaw};
-    const auto& bound = CodecDefinitions();
-    codecs.insert(codecs.end(), bound.begin(), bound.end());
-    codecs.push_back(&kShardingIndexed);
-    return codecs;
-  }();
-  return all;
-}
-
 std::string OneOf(std::span<const std::string_view> words) {
   std::string text = "one of";
   for (const std::string_view word : words)
@@ -107,9 +79,7 @@ Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option
     return IntegerNumber(number);
   }
   if (option.name == "order") return ParseTransposeOrder(value);
-  if (option.name == "chunk_shape") return ParseInnerShape(value);
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseCodecs(value));
-  return CodecsJson(chain);
+  return ParseInnerShape(value);
 }
 
 // The options of a codec in schemas of a dialect, and last the boolean that tells codecs of one
@@ -129,15 +99,23 @@ std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& 
   return options;
 }
 
-// Adds the options of a codec to `to`; those of Zarr v2 and N5 get their defaults where they are
-// absent. Members that `to` has already, such as the name, are not options.
-Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::string& name,
-                    const CodecDefinition& codec, JsonValue& to) {
+// Adds the options of a codec to `to`, and returns the chains in them; those of Zarr v2 and N5 get
+// their defaults where they are absent. Members that `to` has already, such as the name, are not
+// options.
+Result<NestedChains> ParseOptions(const JsonCursor& json, ArrayDialect dialect,
+                                  const std::string& name, const CodecDefinition& codec,
+                                  JsonValue& to) {
+  NestedChains chains;
   for (const CodecOption& option : OptionsIn(dialect, codec, name)) {
     const std::string_view key = option.In(dialect).name;
     std::optional<JsonValue> value;
-    if (const JsonValue* const given = json.value().Find(key)) {
-      const JsonCursor member(*given, MemberPath(json.path(), key));
+    const JsonValue* const given = json.value().Find(key);
+    const JsonCursor member(given != nullptr ? *given : json.value(), MemberPath(json.path(), key));
+    if (given != nullptr && option.chain_dimensions) {
+      UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseCodecs(member));
+      value = CodecsJson(chain);
+      chains.emplace_back(option.name, std::move(chain));
+    } else if (given != nullptr) {
       UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(member, option, dialect));
     } else if (dialect != ArrayDialect::kZarr3) {
       value = DefaultOf(option, dialect);
@@ -152,7 +130,7 @@ Status ParseOptions(const JsonCursor& json, ArrayDialect dialect, const std::str
     if (to.Find(key) != nullptr) continue;
     return Fail(ErrorCode::kDataLoss, json.path(), ": unknown option \"", key, "\" of ", name);
   }
-  return {};
+  return chains;
 }
 
 // --- Codecs
@@ -164,7 +142,7 @@ bool IsInSchemas(const CodecDefinition::Name& name, ArrayDialect dialect) {
 
 // Null: TensorStore has none of this name.
 const CodecDefinition* FindInSchemas(ArrayDialect dialect, std::string_view name) {
-  for (const CodecDefinition* const codec : AllDefinitions()) {
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {
       if (each.name == name && IsInSchemas(each, dialect)) return codec;
     }
@@ -174,7 +152,7 @@ const CodecDefinition* FindInSchemas(ArrayDialect dialect, std::string_view name
 
 std::string NamesInSchemas(ArrayDialect dialect) {
   std::vector<std::string_view> names;
-  for (const CodecDefinition* const codec : AllDefinitions()) {
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {
       if (IsInSchemas(each, dialect)) names.push_back(each.name);
     }
@@ -209,16 +187,17 @@ Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
   const CodecDefinition* const codec = FindInSchemas(ArrayDialect::kZarr3, name);
   if (codec == nullptr) return json.Expected(NamesInSchemas(ArrayDialect::kZarr3));
   JsonValue options = JsonValue::Object();
+  NestedChains chains;
   if (configuration) {
-    UNSHARD_RETURN_IF_ERROR(
-        ParseOptions(*configuration, ArrayDialect::kZarr3, name, *codec, options));
+    UNSHARD_ASSIGN_OR_RETURN(
+        chains, ParseOptions(*configuration, ArrayDialect::kZarr3, name, *codec, options));
   }
   if (TextOf(options, "shuffle") == "noshuffle") options.Erase("typesize");
   if (name == "transpose" && options.Find("order") == nullptr) {
     UNSHARD_RETURN_IF_ERROR(json.Member("configuration"));
     UNSHARD_RETURN_IF_ERROR(configuration->Member("order"));
   }
-  return CodecOfSchema(name, std::move(options));
+  return CodecOfSchema(name, std::move(options), std::move(chains));
 }
 
 CodecKind KindOf(const CodecSpec& codec) {
@@ -323,6 +302,14 @@ Status MergeOrder(JsonValue& into, const JsonValue& other) {
   return {};
 }
 
+Status MergeChain(CodecSpec& into, std::string_view option, const ChainSpec& other) {
+  const ChainSpec* const mine = into.FindChain(option);
+  ChainSpec merged = mine != nullptr ? *mine : other;
+  if (mine != nullptr) UNSHARD_RETURN_IF_ERROR(MergeCodecs(merged, other));
+  SetChain(into, option, std::move(merged));
+  return {};
+}
+
 Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
   if (into.name != other.name) {
     return CodecsFail("conflicting codecs: ", into.name, " and ", other.name);
@@ -330,14 +317,12 @@ Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
   if (other.configuration() == nullptr) return {};
   for (const auto& [key, value] : other.configuration()->members()) {
     JsonValue* const mine = OptionsOf(into).Find(key);
-    if (mine == nullptr) {
+    if (const ChainSpec* const chain = other.FindChain(key)) {
+      UNSHARD_RETURN_IF_ERROR(MergeChain(into, key, *chain));
+    } else if (mine == nullptr) {
       OptionsOf(into).Set(key, value);
     } else if (key == "order") {
       UNSHARD_RETURN_IF_ERROR(MergeOrder(*mine, value));
-    } else if (value.is_array() && key != "chunk_shape") {
-      auto chain = ChainWithin(into, key);
-      UNSHARD_RETURN_IF_ERROR(MergeCodecs(*chain, *ChainWithin(other, key)));
-      *mine = CodecsJson(*chain);
     } else if (*mine != value) {
       return Conflict("codec.codecs: " + key + " of " + into.name, *mine, value);
     }
@@ -346,21 +331,19 @@ Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
 }
 
 // How many levels of sharding_indexed there are.
-std::size_t ShardingHeight(const JsonValue& codecs) {
-  for (const JsonValue& codec : codecs.items()) {
-    if (TextOf(codec, "name") != kSharding) continue;
-    const JsonValue* const options = codec.Find("configuration");
-    const JsonValue* const inner = options != nullptr ? options->Find("codecs") : nullptr;
-    return 1 + (inner != nullptr ? ShardingHeight(*inner) : 0);
-  }
-  return 0;
+std::size_t ShardingHeight(const ChainSpec& chain) {
+  const auto sharding = FindSharding(chain);
+  if (!sharding) return 0;
+  const ChainSpec* const inner = chain[*sharding].FindChain(kInnerCodecs);
+  return 1 + (inner != nullptr ? ShardingHeight(*inner) : 0);
 }
 
 // Merges `other` into the chain of the inner chunks, and makes that where it is absent.
 Status MergeInnerCodecs(CodecSpec& sharding, const ChainSpec& other) {
-  ChainSpec inner = ChainWithin(sharding, "codecs").value_or(ChainSpec());
+  const ChainSpec* const mine = sharding.FindChain(kInnerCodecs);
+  ChainSpec inner = mine != nullptr ? *mine : ChainSpec();
   UNSHARD_RETURN_IF_ERROR(MergeCodecs(inner, other));
-  OptionsOf(sharding).Set("codecs", CodecsJson(inner));
+  SetChain(sharding, kInnerCodecs, std::move(inner));
   return {};
 }
 
@@ -371,10 +354,19 @@ std::string_view DriverName(ArrayDialect dialect) {
   return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
 }
 
-CodecSpec CodecOfSchema(std::string_view name, JsonValue options) {
+CodecSpec CodecOfSchema(std::string_view name, JsonValue options, NestedChains chains) {
   const bool none = options.members().empty();
-  return {std::string(name), ExtensionJson(name, none ? JsonValue() : std::move(options)), "",
-          ArrayDialect::kZarr3, FindInSchemas(ArrayDialect::kZarr3, name)};
+  CodecSpec codec = CodecOfZarr3(std::string(name), none ? JsonValue() : std::move(options));
+  codec.chains = std::move(chains);
+  return codec;
+}
+
+void SetChain(CodecSpec& codec, std::string_view option, ChainSpec chain) {
+  OptionsOf(codec).Set(option, CodecsJson(chain));
+  std::erase_if(codec.chains, [&](const auto& each) { return each.first == option; });
+  for (const CodecOption& each : codec.definition->options) {
+    if (each.name == option) codec.chains.emplace_back(each.name, std::move(chain));
+  }
 }
 
 JsonValue& OptionsOf(CodecSpec& codec) {
@@ -387,13 +379,6 @@ ChainSpec OfKind(const ChainSpec& chain, CodecKind kind) {
   std::copy_if(chain.begin(), chain.end(), std::back_inserter(codecs),
                [kind](const CodecSpec& codec) { return KindOf(codec) == kind; });
   return codecs;
-}
-
-std::optional<ChainSpec> ChainWithin(const CodecSpec& sharding, std::string_view key) {
-  const JsonValue* const options = sharding.configuration();
-  const JsonValue* const codecs = options != nullptr ? options->Find(key) : nullptr;
-  if (codecs == nullptr) return std::nullopt;
-  return ParseCodecs(JsonCursor(*codecs, "")).value_or(ChainSpec());
 }
 
 std::vector<std::size_t> OrderOf(const JsonValue& order, std::size_t rank) {
@@ -412,7 +397,7 @@ void SetDefaults(CodecSpec& codec) {
         value != nullptr ? std::optional(*value) : DefaultOf(option, ArrayDialect::kZarr3);
     if (complete) options.Set(option.name, *complete);
   }
-  codec = CodecOfSchema(codec.name, std::move(options));
+  codec = CodecOfSchema(codec.name, std::move(options), std::move(codec.chains));
 }
 
 Result<ChainSpec> ParseCodecs(const JsonCursor& codecs) {
@@ -471,8 +456,8 @@ Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& oth
 }
 
 Status MergeCodecs(ChainSpec& into, const ChainSpec& other) {
-  const std::size_t height = ShardingHeight(CodecsJson(into));
-  const std::size_t other_height = ShardingHeight(CodecsJson(other));
+  const std::size_t height = ShardingHeight(into);
+  const std::size_t other_height = ShardingHeight(other);
   if (height > other_height && into.size() == 1) return MergeInnerCodecs(into.front(), other);
   if (height < other_height && other.size() == 1) {
     ChainSpec sharded = other;

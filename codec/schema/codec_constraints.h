@@ -18,8 +18,7 @@ namespace unshard {
 // The constraints on the codec of one format, which TensorStore calls a driver.
 struct CodecConstraints {
   ArrayDialect dialect = ArrayDialect::kZarr3;
-  // Zarr v3: the codecs, with the options that are constrained. `codecs` and `index_codecs` of
-  // sharding_indexed have the same form; an order may be "C" or "F".
+  // Zarr v3: the codecs, with the options that are constrained; an order may be "C" or "F".
   std::optional<ChainSpec> codecs;
   // Other formats: the constrained members, with all of their options. Zarr v2: `compressor`, which
   // may be null; N5: `compression`; precomputed: encoding, jpeg_quality, png_level,
@@ -59,15 +58,16 @@ tl::unexpected<Error> CodecsFail(const Parts&... parts) {
   return Fail(ErrorCode::kInvalidArgument, "codec.codecs: ", parts...);
 }
 
-// The codec `name` of a schema with these options. Requires: TensorStore has it.
-CodecSpec CodecOfSchema(std::string_view name, JsonValue options);
+// The codec `name` of a schema with these options, `chains` being in `options` as well. Requires:
+// TensorStore has it.
+CodecSpec CodecOfSchema(std::string_view name, JsonValue options, NestedChains chains = {});
+// Sets an option that is a list of codecs.
+void SetChain(CodecSpec& codec, std::string_view option, ChainSpec chain);
 // The configuration of a codec, which is made where it is absent.
 JsonValue& OptionsOf(CodecSpec& codec);
 // The codecs of one kind, from arrays to arrays, from arrays to bytes or from bytes to bytes.
 enum class CodecKind { kArrayToArray, kArrayToBytes, kBytesToBytes };
 ChainSpec OfKind(const ChainSpec& chain, CodecKind kind);
-// `codecs` or `index_codecs` of a sharding_indexed; nothing where they are not constrained.
-std::optional<ChainSpec> ChainWithin(const CodecSpec& sharding, std::string_view key);
 // The order of the dimensions that a transpose of chunks of this rank encodes: as it is given, "C"
 // or "F".
 std::vector<std::size_t> OrderOf(const JsonValue& order, std::size_t rank);

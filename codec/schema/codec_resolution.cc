@@ -81,7 +81,8 @@ Result<ChainSpec> ResolveIndexCodecs(const CodecSpec& sharding, std::vector<std:
   constexpr std::uint64_t kIndexItemSize = 8;
   const ChainSpec usual = {CodecOfSchema("bytes", JsonValue::Object()),
                            CodecOfSchema("crc32c", JsonValue::Object())};
-  const ChainSpec codecs = ChainWithin(sharding, "index_codecs").value_or(usual);
+  const ChainSpec* const given = sharding.FindChain(kIndexCodecs);
+  const ChainSpec& codecs = given != nullptr ? *given : usual;
   if (FindSharding(codecs)) return CodecsFail("index_codecs cannot contain sharding_indexed");
   const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
   if (std::any_of(of_bytes.begin(), of_bytes.end(),
@@ -120,16 +121,17 @@ Result<CodecSpec> ResolveSharding(const CodecSpec& sharding, ChunkParameters chu
   const auto inner = InnerShapeOf(sharding).value_or(chunk.read_chunk_shape);
   UNSHARD_ASSIGN_OR_RETURN(auto entries, EntriesOf(chunk.chunk_shape, inner));
   chunk.chunk_shape = inner;
-  UNSHARD_ASSIGN_OR_RETURN(
-      const ChainSpec codecs,
-      ResolveCodecs(ChainWithin(sharding, "codecs").value_or(ChainSpec()), chunk));
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec index, ResolveIndexCodecs(sharding, std::move(entries)));
+  const ChainSpec* const given = sharding.FindChain(kInnerCodecs);
+  UNSHARD_ASSIGN_OR_RETURN(ChainSpec codecs,
+                           ResolveCodecs(given != nullptr ? *given : ChainSpec(), chunk));
+  UNSHARD_ASSIGN_OR_RETURN(ChainSpec index, ResolveIndexCodecs(sharding, std::move(entries)));
   JsonValue options = JsonValue::Object({{"chunk_shape", ExtentsJson(inner)}});
   const JsonValue* const location = OptionOf(sharding, "index_location");
   if (location != nullptr && location->text() != "end") options.Set("index_location", *location);
-  options.Set("codecs", CodecsJson(codecs));
-  options.Set("index_codecs", CodecsJson(index));
-  return CodecOfSchema("sharding_indexed", std::move(options));
+  CodecSpec resolved = CodecOfSchema(kShardingIndexed, std::move(options));
+  SetChain(resolved, kInnerCodecs, std::move(codecs));
+  SetChain(resolved, kIndexCodecs, std::move(index));
+  return resolved;
 }
 
 }  // namespace
@@ -180,8 +182,8 @@ std::optional<StoredLayout> LayoutOfCodecs(const ChainSpec& codecs,
   std::optional<StoredLayout> layout = StoredLayout{IdentityOrder(shape.size()), shape};
   if (FindSharding(to_bytes)) {
     const auto inner = InnerShapeOf(to_bytes.front());
-    const auto chain = ChainWithin(to_bytes.front(), "codecs");
-    if (!inner || inner->size() != shape.size() || !chain) return std::nullopt;
+    const ChainSpec* const chain = to_bytes.front().FindChain(kInnerCodecs);
+    if (!inner || inner->size() != shape.size() || chain == nullptr) return std::nullopt;
     layout = LayoutOfCodecs(*chain, *inner);
     if (!layout) return std::nullopt;
   }

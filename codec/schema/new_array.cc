@@ -101,9 +101,10 @@ Result<ChainSpec> ChooseCodecs(const Schema& schema, const Plan& plan) {
   const ChunkShapes& shapes = plan.chunks;
   ChainSpec chain = constraints.codecs.value_or(ChainSpec());
   if (shapes.read != shapes.write && !FindSharding(chain)) {
-    chain = {CodecOfSchema("sharding_indexed",
-                           JsonValue::Object({{"chunk_shape", ExtentsJson(shapes.read)},
-                                              {"codecs", CodecsJson(chain)}}))};
+    CodecSpec sharding = CodecOfSchema(
+        kShardingIndexed, JsonValue::Object({{"chunk_shape", ExtentsJson(shapes.read)}}));
+    SetChain(sharding, kInnerCodecs, std::move(chain));
+    chain = {std::move(sharding)};
   }
   auto resolved = ResolveCodecs(
       chain, {plan.type.type.size, shapes.write, shapes.read, plan.layout.inner_order.value});

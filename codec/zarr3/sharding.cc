@@ -23,9 +23,9 @@ Result<BytesCodecPtr> KnownBytesCodec(const CodecSpec& codec, std::string_view u
   return made;
 }
 
-// The chain of the index of a level with so many dimensions.
-Result<ChunkCodecPtr> BindIndexCodecs(const JsonCursor& codecs, std::size_t rank) {
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec chain, ParseChainSpec(codecs, rank + 1));
+// Binds the chain of the index of a level with so many dimensions.
+Result<ChunkCodecPtr> BindIndexCodecs(const ChainSpec& chain, const std::string& path,
+                                      std::size_t rank) {
   bool has_bytes = false;
   for (const CodecSpec& codec : chain) {
     if (has_bytes) {
@@ -39,8 +39,7 @@ Result<ChunkCodecPtr> BindIndexCodecs(const JsonCursor& codecs, std::size_t rank
     return ShardingNotSupported(
         codec, "is not supported before \"bytes\" in index_codecs; expected transpose");
   }
-  if (!has_bytes) return codecs.Expected("a chain with the codec \"bytes\"");
-  return CodecChain::Bind(chain, codecs.path(), {kUint64, rank + 1});
+  return CodecChain::Bind(chain, path, {kUint64, rank + 1});
 }
 
 Result<bool> IndexIsAtStart(const JsonCursor& configuration) {
@@ -69,7 +68,7 @@ class Resolver {
       }
       UNSHARD_RETURN_IF_ERROR(TakeSharding(chain[*sharding]));
       UNSHARD_RETURN_IF_ERROR(TakeTail(chain, *sharding + 1));
-      UNSHARD_ASSIGN_OR_RETURN(ChainSpec inner, InnerChain(chain[*sharding]));
+      UNSHARD_ASSIGN_OR_RETURN(ChainSpec inner, InnerCodecs(chain[*sharding]));
       chain = std::move(inner);
     }
     for (CodecSpec& codec : chain) result_.flattened.push_back(std::move(codec));
@@ -81,12 +80,12 @@ class Resolver {
     return JsonCursor(codec.json, codec.json_path).Member("configuration");
   }
 
-  [[nodiscard]] Result<ChainSpec> InnerChain(const CodecSpec& codec) const {
+  static Result<ChainSpec> InnerCodecs(const CodecSpec& codec) {
+    const ChainSpec* const chain = codec.FindChain(kInnerCodecs);
+    if (chain != nullptr && !chain->empty()) return *chain;
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, ConfigurationOf(codec));
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member("codecs"));
-    UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, axes_.size()));
-    if (chain.empty()) return codecs.Expected("at least one codec");
-    return chain;
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member(kInnerCodecs));
+    return codecs.Expected("at least one codec");
   }
 
   Status TakeArrayCodec(const CodecSpec& codec) {
@@ -168,12 +167,15 @@ class Resolver {
     UNSHARD_RETURN_IF_ERROR(DivideShape(chunk_shape, level));
     level.chunk_shape = result_.chunk_shape;
     UNSHARD_ASSIGN_OR_RETURN(level.index_at_start, IndexIsAtStart(configuration));
-    UNSHARD_ASSIGN_OR_RETURN(const auto codecs, configuration.OptionalMember("index_codecs"));
-    if (codecs.empty()) {
+    const ChainSpec* const index_codecs = codec.FindChain(kIndexCodecs);
+    if (index_codecs == nullptr) {
       level.index_chain = NewZarrIndexChain(axes_.size());
       level.guess_checksum = true;
     } else {
-      UNSHARD_ASSIGN_OR_RETURN(level.index_chain, BindIndexCodecs(codecs.front(), axes_.size()));
+      UNSHARD_ASSIGN_OR_RETURN(
+          level.index_chain,
+          BindIndexCodecs(*index_codecs, MemberPath(configuration.path(), kIndexCodecs),
+                          axes_.size()));
     }
     result_.levels.push_back(std::move(level));
     return {};
