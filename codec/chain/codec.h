@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "codec/chain/voxels.h"
@@ -52,22 +51,15 @@ struct ArrayRepresentation {
   friend bool operator==(const ArrayRepresentation&, const ArrayRepresentation&) = default;
 };
 
-// What one encoded item depends on: on any items of the chunk; on the item at its position; or on
-// the item that the rearranged axes have there, where dimension i is axis order[i].
-struct WholeChunk {};
-struct Elementwise {};
-struct Permutes {
-  std::vector<std::size_t> order;
-};
-using Dependence = std::variant<WholeChunk, Elementwise, Permutes>;
-
 class ArrayToArrayCodec : public Codec {
  public:
   // What it makes of the items that it is bound to.
   [[nodiscard]] virtual const ArrayRepresentation& encoded() const = 0;
   // The shape of an encoded chunk. Fails with kInvalidArgument where it cannot encode such a chunk.
   [[nodiscard]] virtual Result<Shape> EncodedShape(ShapeSpan decoded) const = 0;
-  [[nodiscard]] virtual Dependence dependence() const = 0;
+  // Where the definition says kMovedItem: dimension i of an encoded chunk is axis order()[i]. Else
+  // empty.
+  [[nodiscard]] virtual std::vector<std::size_t> order() const { return {}; }
 
   // To voxels of the type of encoded(), and of EncodedShape.
   [[nodiscard]] virtual Result<Voxels> Encode(Voxels decoded) const = 0;
@@ -80,11 +72,6 @@ class ArrayToArrayCodec : public Codec {
   [[nodiscard]] virtual bool needs_exact_items() const { return false; }
 };
 using ArrayCodecPtr = std::shared_ptr<const ArrayToArrayCodec>;
-
-// The fill value, an item, as the codec encodes it; nothing unless each item is encoded by itself,
-// and the codec gives this one back bit by bit.
-std::optional<ByteVector> EncodeFillValue(const ArrayToArrayCodec& codec, const DataType& type,
-                                          const ByteVector& item);
 
 // --- Array-to-bytes codecs
 

@@ -193,9 +193,8 @@ JsonValue CodecChain::DecodingKey() const {
   };
   auto codec = codecs_.begin();
   for (const ArrayCodecPtr& bound : array_codecs_) {
-    const Dependence dependence = bound->dependence();
-    if (const auto* const permutes = std::get_if<Permutes>(&dependence)) {
-      order = order.empty() ? permutes->order : Transposed(order, permutes->order);
+    if (codec->definition->dependence == Dependence::kMovedItem) {
+      order = order.empty() ? bound->order() : Transposed(order, bound->order());
     } else {
       add_order();
       parts.push_back(codec->DecodingKey());

@@ -9,6 +9,20 @@ Result<std::vector<JsonCursor>> CodecOptions::Find(std::string_view key) const {
   return JsonCursor(*members_, path_).OptionalMember(key);
 }
 
+Result<JsonCursor> CodecOptions::Member(std::string_view key) const {
+  UNSHARD_ASSIGN_OR_RETURN(auto members, Find(key));
+  if (!members.empty()) return std::move(members.front());
+  return Fail(ErrorCode::kDataLoss, path_, ": expected the member \"", key, "\"");
+}
+
+Result<const CodecOption*> CodecOptions::Listed(std::string_view key) const {
+  const auto& options = definition_->options;
+  const auto option = std::find_if(options.begin(), options.end(),
+                                   [&](const CodecOption& each) { return each.name == key; });
+  if (option != options.end()) return &*option;
+  return Fail(ErrorCode::kInternal, path_, ": no option \"", key, "\" is listed");
+}
+
 Result<int> CodecOptions::Integer(std::string_view key, int absent, int min, int max) const {
   UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
   if (members.empty()) return absent;
@@ -17,17 +31,27 @@ Result<int> CodecOptions::Integer(std::string_view key, int absent, int min, int
 }
 
 Result<int> CodecOptions::Integer(std::string_view key) const {
-  const auto& options = definition_->options;
-  const auto option = std::find_if(options.begin(), options.end(),
-                                   [&](const CodecOption& each) { return each.name == key; });
-  if (option == options.end()) {
-    return Fail(ErrorCode::kInternal, path_, ": no option \"", key, "\" is listed");
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const CodecOption* const option, Listed(key));
   const CodecOption::Spelling spelling = option->In(dialect_);
   UNSHARD_ASSIGN_OR_RETURN(const int value,
                            Integer(spelling.name, static_cast<int>(spelling.absent),
                                    static_cast<int>(*spelling.min), static_cast<int>(option->max)));
   return value < option->min ? static_cast<int>(option->absent) : value;
+}
+
+Result<std::size_t> CodecOptions::Word(std::string_view key) const {
+  UNSHARD_ASSIGN_OR_RETURN(const CodecOption* const option, Listed(key));
+  UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
+  if (members.empty()) return static_cast<std::size_t>(option->absent);
+  UNSHARD_ASSIGN_OR_RETURN(const std::string word, members.front().String());
+  const auto found = std::find(option->words.begin(), option->words.end(), word);
+  if (found != option->words.end()) return static_cast<std::size_t>(found - option->words.begin());
+  std::string expected;
+  for (const std::string_view each : option->words) {
+    if (!expected.empty()) expected += " or ";
+    expected += "\"" + std::string(each) + "\"";
+  }
+  return members.front().Expected(expected);
 }
 
 Result<bool> CodecOptions::Boolean(std::string_view key) const {

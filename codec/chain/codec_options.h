@@ -1,6 +1,7 @@
 // The options of one codec where a document lists it. Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,14 +28,20 @@ class CodecOptions {
   [[nodiscard]] Result<int> Integer(std::string_view key) const;
   // The same of any other option.
   [[nodiscard]] Result<int> Integer(std::string_view key, int absent, int min, int max) const;
+  // The same of one with words: the position of the word.
+  [[nodiscard]] Result<std::size_t> Word(std::string_view key) const;
   // False where it is absent.
   [[nodiscard]] Result<bool> Boolean(std::string_view key) const;
   // A list of the member alone, or of nothing where it is absent or null.
   [[nodiscard]] Result<std::vector<JsonCursor>> Find(std::string_view key) const;
+  // The member itself. Fails where it is absent or null.
+  [[nodiscard]] Result<JsonCursor> Member(std::string_view key) const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  [[nodiscard]] Result<const CodecOption*> Listed(std::string_view key) const;
+
   const JsonValue* members_;
   std::string path_;
   const CodecDefinition* definition_;

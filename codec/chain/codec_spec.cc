@@ -20,11 +20,6 @@ constexpr std::array<std::string_view, 9> kCoreNames = {
     "bytes",  "transpose",        "gzip",    "zstd",   "blosc",
     "crc32c", "sharding_indexed", "regular", "default"};
 
-constexpr std::array<std::string_view, 7> kElementwise = {
-    "scale_offset",       "cast_value",       "bitround",
-    "numcodecs.bitround", "numcodecs.astype", "numcodecs.fixedscaleoffset",
-    "numcodecs.quantize"};
-
 // Drafts of the specification had an order of "C", the identity, and "F", the reversal.
 void SpellOutOrder(JsonValue& codec, std::size_t rank) {
   JsonValue* configuration = codec.Find("configuration");
@@ -252,35 +247,14 @@ std::optional<std::size_t> FindSharding(const ChainSpec& chain) {
   return static_cast<std::size_t>(found - chain.begin());
 }
 
-Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& codec, std::size_t rank) {
-  const JsonCursor cursor(codec.json, codec.json_path);
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor order, configuration.Member("order"));
+Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& transpose, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor order, transpose.options().Member("order"));
   return ParseOrder(order, rank);
 }
 
 Result<bool> IsBigEndian(const CodecSpec& bytes) {
-  const JsonCursor cursor(bytes.json, bytes.json_path);
-  UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
-  if (configurations.empty()) return false;
-  UNSHARD_ASSIGN_OR_RETURN(const auto endians, configurations.front().OptionalMember("endian"));
-  if (endians.empty()) return false;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string endian, endians.front().String());
-  if (endian != "little" && endian != "big") {
-    return endians.front().Expected("\"little\" or \"big\"");
-  }
-  return endian == "big";
-}
-
-bool IsElementwise(std::string_view codec_name) { return IsOneOf(kElementwise, codec_name); }
-
-std::string DescribeCodecs(const ChainSpec& chain) {
-  std::string text;
-  for (const CodecSpec& codec : chain) {
-    if (!text.empty()) text += ", ";
-    text += codec.name;
-  }
-  return text;
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t byte_order, bytes.options().Word("endian"));
+  return byte_order != 0;
 }
 
 }  // namespace unshard

@@ -82,17 +82,10 @@ JsonValue CodecsJson(const ChainSpec& chain);
 std::optional<std::size_t> FindSharding(const ChainSpec& chain);
 
 // The `order` of a transpose codec: a permutation of the `rank` dimensions.
-Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& codec, std::size_t rank);
+Result<std::vector<std::size_t>> TransposeOrder(const CodecSpec& transpose, std::size_t rank);
 
 // Whether a `bytes` codec stores items big-endian; where its `endian` is absent, little-endian.
 Result<bool> IsBigEndian(const CodecSpec& bytes);
-
-// True for array-to-array codecs that encode each element by itself and keep the shape: encoding a
-// whole shard is then the same as encoding each of its inner chunks.
-bool IsElementwise(std::string_view codec_name);
-
-// "transpose, bytes, zstd", for messages and `unshard info`.
-std::string DescribeCodecs(const ChainSpec& chain);
 
 // Binds a codec. A null pointer: it is not of this kind, or not known. Fails as the definition's
 // `bind` does.

@@ -58,6 +58,11 @@ struct CodecOption {
   [[nodiscard]] Spelling In(ArrayDialect dialect) const;
 };
 
+// What an item that an array-to-array codec encodes depends on: any items of the chunk; the item at
+// its position; the item at its position once the axes are rearranged. Without kChunk, encoding a
+// whole shard is the same as encoding each of its inner chunks.
+enum class Dependence : std::uint8_t { kChunk, kItem, kMovedItem };
+
 struct CodecDefinition {
   struct Name {
     ArrayDialect dialect;
@@ -85,6 +90,9 @@ struct CodecDefinition {
   // The codec of the same stream with another header, and of the same options, that a copy has
   // where its dialect lacks this codec. Null: none.
   const CodecDefinition& (*similar)() = nullptr;
+  // Of array-to-array codecs, where the size of items does not change.
+  Dependence dependence = Dependence::kChunk;
+  bool keeps_zero = false;  // encodes 0 as 0, and decodes it as 0
 
   [[nodiscard]] bool CanBind() const {
     return std::visit([](const auto& function) { return function != nullptr; }, bind);

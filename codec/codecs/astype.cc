@@ -57,7 +57,8 @@ Result<ArrayCodecPtr> BindAsType(const CodecSpec& spec, const ArrayRepresentatio
 
 const CodecDefinition& AsTypeCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "astype"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindAsType};
+  static constexpr CodecDefinition kDefinition{
+      .names = kNames, .bind = &BindAsType, .dependence = Dependence::kItem, .keeps_zero = true};
   return kDefinition;
 }
 

@@ -79,7 +79,8 @@ Result<ArrayCodecPtr> BindBitRound(const CodecSpec& spec, const ArrayRepresentat
 const CodecDefinition& BitRoundCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bitround"},
                                                      {ArrayDialect::kZarr2, "bitround"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindBitRound};
+  static constexpr CodecDefinition kDefinition{
+      .names = kNames, .bind = &BindBitRound, .dependence = Dependence::kItem, .keeps_zero = true};
   return kDefinition;
 }
 

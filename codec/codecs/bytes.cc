@@ -58,9 +58,10 @@ Result<ArrayToBytesCodecPtr> BindBytes(const CodecSpec& spec, const ArrayReprese
 }  // namespace
 
 const CodecDefinition& BytesCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bytes", kInSchemas},
-                                                     {ArrayDialect::kPrecomputed, "raw", kInSchemas},
-                                                     {ArrayDialect::kN5, "raw", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {
+      {ArrayDialect::kZarr3, "bytes", kInSchemas},
+      {ArrayDialect::kPrecomputed, "raw", kInSchemas},
+      {ArrayDialect::kN5, "raw", kInSchemas}};
   static constexpr std::string_view kOrders[] = {"little", "big"};
   static constexpr CodecOption::Spelling kEndian[] = {
       {.dialect = ArrayDialect::kZarr3, .has_default = false}};

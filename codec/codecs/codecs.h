@@ -7,15 +7,15 @@ namespace unshard {
 
 // To add a codec: a source of this folder that defines its function, `const CodecDefinition&
 // DeltaCodec()`, and the name of the function here.
-#define UNSHARD_EACH_CODEC(each)                                                            \
-  each(TransposeCodec) each(DeltaCodec) each(FixedScaleOffsetCodec) each(AsTypeCodec)       \
-      each(NumcodecsPackBitsCodec) each(QuantizeCodec) each(BitRoundCodec) each(BytesCodec) \
-          each(PackBitsCodec) each(N5BlockCodec) each(ShardingIndexedCodec)                 \
-              each(CompressedSegmentationCodec) each(JpegCodec) each(PngCodec)              \
-                  each(CompressoCodec) each(JpegXlCodec) each(GzipCodec) each(ZlibCodec)    \
-                      each(ZstdCodec) each(BloscCodec) each(Bzip2Codec) each(Lz4Codec)      \
-                          each(Lz4BlocksCodec) each(LzmaCodec) each(ShuffleCodec)           \
-                              each(Crc32cCodec) each(Crc32Codec) each(Adler32Codec)         \
+#define UNSHARD_EACH_CODEC(each)                                                                  \
+  each(TransposeCodec) each(DeltaCodec) each(FixedScaleOffsetCodec) each(AsTypeCodec)             \
+      each(NumcodecsPackBitsCodec) each(QuantizeCodec) each(BitRoundCodec) each(ScaleOffsetCodec) \
+          each(CastValueCodec) each(BytesCodec) each(PackBitsCodec) each(N5BlockCodec)            \
+              each(ShardingIndexedCodec) each(CompressedSegmentationCodec) each(JpegCodec)        \
+                  each(PngCodec) each(CompressoCodec) each(JpegXlCodec) each(GzipCodec)           \
+                      each(ZlibCodec) each(ZstdCodec) each(BloscCodec) each(Bzip2Codec)           \
+                          each(Lz4Codec) each(Lz4BlocksCodec) each(LzmaCodec) each(ShuffleCodec)  \
+                              each(Crc32cCodec) each(Crc32Codec) each(Adler32Codec)               \
                                   each(Fletcher32Codec)
 
 #define UNSHARD_DECLARE_CODEC(codec) const CodecDefinition& codec();

@@ -17,8 +17,6 @@ class Delta final : public TypedCodec {
  public:
   using TypedCodec::TypedCodec;
 
-  [[nodiscard]] Dependence dependence() const override { return WholeChunk{}; }
-
  protected:
   [[nodiscard]] Result<Voxels> EncodeItems(Voxels plain) const override {
     if (plain_type().kind == Kind::kFloat) {

@@ -89,7 +89,8 @@ Result<ArrayCodecPtr> BindFixedScaleOffset(const CodecSpec& spec,
 
 const CodecDefinition& FixedScaleOffsetCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "fixedscaleoffset"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindFixedScaleOffset};
+  static constexpr CodecDefinition kDefinition{
+      .names = kNames, .bind = &BindFixedScaleOffset, .dependence = Dependence::kItem};
   return kDefinition;
 }
 

@@ -170,29 +170,18 @@ tl::unexpected<Error> ExpectedChain(const JsonCursor& codecs) {
       "transpose with all axes reversed, bytes with the endian \"big\", and at most one more");
 }
 
-Status ExpectBlockChain(const JsonCursor& codecs, const ChainSpec& chain,
-                        const ArrayRepresentation& decoded) {
+Result<ArrayToBytesCodecPtr> BindN5Default(const CodecSpec& spec,
+                                           const ArrayRepresentation& decoded) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, spec.options().Member(kInnerCodecs));
+  const ChainSpec& chain = *spec.FindChain(kInnerCodecs);
   const bool of_blocks = (chain.size() == 2 || chain.size() == 3) && chain[0].name == "transpose" &&
                          chain[1].name == "bytes";
   if (!of_blocks) return ExpectedChain(codecs);
-  UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(chain[0], decoded.rank));
-  if (order != ReversedOrder(decoded.rank)) return ExpectedChain(codecs);
-  const JsonValue* const endian =
-      chain[1].configuration() != nullptr ? chain[1].configuration()->Find("endian") : nullptr;
-  const bool is_big = endian != nullptr && endian->is_string() && endian->text() == "big";
-  if (!is_big && decoded.type.ordered_size() > 1) return ExpectedChain(codecs);
-  return {};
-}
-
-Result<ArrayToBytesCodecPtr> BindN5Default(const CodecSpec& spec,
-                                           const ArrayRepresentation& decoded) {
-  const JsonCursor cursor(spec.json, spec.json_path);
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member(kInnerCodecs));
-  const ChainSpec* const chain = spec.FindChain(kInnerCodecs);
-  if (chain == nullptr) return ExpectedChain(codecs);
-  UNSHARD_RETURN_IF_ERROR(ExpectBlockChain(codecs, *chain, decoded));
-  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(*chain, codecs.path(), decoded));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(chain, codecs.path(), decoded));
+  if (*TransposeOrder(chain[0], decoded.rank) != ReversedOrder(decoded.rank)) {
+    return ExpectedChain(codecs);
+  }
+  if (!*IsBigEndian(chain[1]) && decoded.type.ordered_size() > 1) return ExpectedChain(codecs);
   return std::make_shared<N5Block>(std::move(items), BlockAxes{std::nullopt, true});
 }
 

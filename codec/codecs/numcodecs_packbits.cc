@@ -16,7 +16,6 @@ class PackBits final : public TypedCodec {
       : TypedCodec(spec, {decoded.type, 1, decoded.big_endian},
                    {{{DataType::Kind::kBool, 1}}, {kUint8}}, true) {}
 
-  [[nodiscard]] Dependence dependence() const override { return WholeChunk{}; }
   [[nodiscard]] bool needs_exact_items() const override { return true; }
 
  protected:

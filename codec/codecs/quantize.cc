@@ -81,7 +81,8 @@ Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentat
 
 const CodecDefinition& QuantizeCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "quantize"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindQuantize};
+  static constexpr CodecDefinition kDefinition{
+      .names = kNames, .bind = &BindQuantize, .dependence = Dependence::kItem, .keeps_zero = true};
   return kDefinition;
 }
 

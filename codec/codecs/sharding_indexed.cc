@@ -1,4 +1,4 @@
-// The shards of Zarr v3. Unshard (codec/zarr3/sharding.h) takes the codec out of the chain of an
+// The shards of Zarr v3. Unshard (codec/chain/unshard.h) takes the codec out of the chain of an
 // array, so that a chain of chunks never has it.
 #include <string_view>
 

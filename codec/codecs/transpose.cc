@@ -1,7 +1,6 @@
 // Rearranges the axes of a chunk: `transpose` of Zarr v3, the order "F" of Zarr v2. Dimension i of
 // the encoded chunk is axis order[i].
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "codec/chain/codec_spec.h"
@@ -17,8 +16,7 @@ class Rearrange final : public ArrayToArrayCodec {
       : order_(std::move(order)), inverse_(InverseOrder(order_)), decoded_(decoded) {}
 
   [[nodiscard]] const ArrayRepresentation& encoded() const override { return decoded_; }
-  [[nodiscard]] Dependence dependence() const override { return Permutes{order_}; }
-  [[nodiscard]] bool is_lossless() const override { return true; }
+  [[nodiscard]] std::vector<std::size_t> order() const override { return order_; }
 
   [[nodiscard]] Result<Shape> EncodedShape(ShapeSpan decoded) const override {
     if (decoded.size() == order_.size()) {
@@ -51,7 +49,11 @@ const CodecDefinition& TransposeCodec() {
   static constexpr CodecDefinition::Name kNames[] = {
       {ArrayDialect::kZarr3, "transpose", kInSchemas}};
   static constexpr CodecOption kOptions[] = {{"order"}};
-  static constexpr CodecDefinition kDefinition{kNames, &BindTranspose, kOptions};
+  static constexpr CodecDefinition kDefinition{.names = kNames,
+                                               .bind = &BindTranspose,
+                                               .options = kOptions,
+                                               .dependence = Dependence::kMovedItem,
+                                               .keeps_zero = true};
   return kDefinition;
 }
 

@@ -52,11 +52,6 @@ Result<Shape> TypedCodec::EncodedShape(ShapeSpan decoded) const {
   return StoredShape(std::move(shape));
 }
 
-Dependence TypedCodec::dependence() const {
-  if (plain_type().size == decoded_.type.size) return Elementwise{};
-  return WholeChunk{};
-}
-
 Result<Voxels> TypedCodec::Encode(Voxels decoded) const {
   UNSHARD_RETURN_IF_ERROR(CanEncode());
   UNSHARD_ASSIGN_OR_RETURN(Shape shape, PlainShape(decoded.shape()));

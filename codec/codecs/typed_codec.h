@@ -27,7 +27,6 @@ class TypedCodec : public ArrayToArrayCodec {
   [[nodiscard]] const ArrayRepresentation& encoded() const final { return encoded_; }
   [[nodiscard]] bool is_lossless() const final { return is_lossless_; }
   [[nodiscard]] Result<Shape> EncodedShape(ShapeSpan decoded) const final;
-  [[nodiscard]] Dependence dependence() const override;
   [[nodiscard]] Result<Voxels> Encode(Voxels decoded) const final;
   [[nodiscard]] Result<Voxels> Decode(Voxels encoded, ShapeSpan decoded) const final;
 

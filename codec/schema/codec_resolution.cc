@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/chain/transpose.h"
+#include "codec/chain/unshard.h"
 #include "codec/json/number.h"
 
 namespace unshard {
@@ -79,10 +80,8 @@ Result<CodecSpec> Resolve(CodecSpec codec, std::uint64_t item_size) {
 // The index has a number of entries for each dimension, and two numbers an entry.
 Result<ChainSpec> ResolveIndexCodecs(const CodecSpec& sharding, std::vector<std::int64_t> entries) {
   constexpr std::uint64_t kIndexItemSize = 8;
-  const ChainSpec usual = {CodecOfSchema("bytes", JsonValue::Object()),
-                           CodecOfSchema("crc32c", JsonValue::Object())};
   const ChainSpec* const given = sharding.FindChain(kIndexCodecs);
-  const ChainSpec& codecs = given != nullptr ? *given : usual;
+  const ChainSpec codecs = given != nullptr ? *given : NewIndexCodecs();
   if (FindSharding(codecs)) return CodecsFail("index_codecs cannot contain sharding_indexed");
   const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
   if (std::any_of(of_bytes.begin(), of_bytes.end(),

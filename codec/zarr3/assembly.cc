@@ -146,7 +146,7 @@ class ZarrAssembly final : public ShardAssembly {
   }
 
   // Returns the offset of the first of them.
-  Result<std::uint64_t> PutChecksums(const ZarrShardLevel& level, std::uint64_t begin) {
+  Result<std::uint64_t> PutChecksums(const ShardLevel& level, std::uint64_t begin) {
     for (const auto& codec : level.outer) {
       AssemblyStep step{.kind = AssemblyStep::Kind::kChecksum,
                         .at = end_,

@@ -9,6 +9,7 @@
 #include "codec/chain/chain_check.h"
 #include "codec/chain/codec_chain.h"
 #include "codec/chain/codec_spec.h"
+#include "codec/chain/unshard.h"
 #include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
@@ -19,7 +20,6 @@
 #include "codec/zarr3/layout_digest.h"
 #include "codec/zarr3/locator.h"
 #include "codec/zarr3/shard.h"
-#include "codec/zarr3/sharding.h"
 
 namespace unshard {
 namespace {
@@ -64,7 +64,7 @@ class ArrayReader {
     if (FindSharding(chain)) {
       array_.sharding = CodecsJson(chain);
       array_.shard_shape = array_.chunk_shape;
-      auto inner = Unshard(chain, keys, codecs.path());
+      auto inner = TakeSharding(chain, keys, codecs.path());
       if (!inner && inner.error().code != ErrorCode::kNotSupported)
         return Forward(inner.error(), "");
       if (!inner && node_.presentable) node_.presentable = Forward(inner.error(), "");
@@ -173,33 +173,37 @@ class ArrayReader {
 
   [[nodiscard]] bool is_regular() const { return TextOf(grid_, "name") == "regular"; }
 
-  Result<ChainSpec> Unshard(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
-                            const std::string& path) {
+  // Returns the codecs of inner chunks.
+  Result<ChainSpec> TakeSharding(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
+                                 const std::string& path) {
     if (!is_regular()) {
       return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), "chunk_grid"),
                   ": sharding is not supported with the grid \"", TextOf(grid_, "name"),
                   "\"; expected \"regular\"");
     }
     // Chunks of arrays whose type is not known, or whose fill value is damaged, are files as well.
-    std::optional<FillItem> fill;
-    if (fill_) fill = FillItem{array_.data_type, *fill_};
-    UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding,
-                             ResolveSharding(chain, array_.chunk_shape, fill));
-    array_.chunk_shape = sharding.chunk_shape;
+    std::optional<Voxels> fill;
+    if (fill_) {
+      UNSHARD_ASSIGN_OR_RETURN(fill, Voxels::Make(array_.data_type, {1}, *fill_));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(Unsharded unsharded,
+                             Unshard(chain, array_.chunk_shape, std::move(fill)));
+    array_.chunk_shape = unsharded.chunk_shape;
     ZarrShardedArray sharded;
     auto grid = GridOf(array_);
     if (!grid) return Forward(std::move(grid).error(), path);
     sharded.grid = *std::move(grid);
     sharded.shard_grid = stored_grid_;
     UNSHARD_ASSIGN_OR_RETURN(sharded.key_encoding, keys);
-    sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, sharding.levels);
+    sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, unsharded.levels);
     sharded.keys = MakeZarrShardKeys(sharded.shard_grid, sharded.key_encoding);
     sharded.layout_digest = ZarrLayoutDigest(source_.value());
-    auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
+    auto format =
+        MakeZarrShardFormat(std::move(unsharded.levels), std::move(unsharded.outer_codecs));
     if (!format) return Forward(std::move(format).error(), path);
     sharded.format = *std::move(format);
     node_.sharded = std::move(sharded);
-    return std::move(sharding.flattened);
+    return std::move(unsharded.codecs);
   }
 
   // Of items that are no voxels only the size is known; nothing where that varies, or the type is

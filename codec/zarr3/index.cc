@@ -4,7 +4,7 @@
 
 namespace unshard {
 
-ZarrIndexCodec::ZarrIndexCodec(const ZarrShardLevel& level)
+ZarrIndexCodec::ZarrIndexCodec(const ShardLevel& level)
     : level_(level), shape_(level.grid_shape), plain_size_(level.chunk_count * kRowSize) {
   shape_.push_back(kRowSize / kFieldSize);
   encoded_size_ = level.index_chain->EncodedSize(shape_).value_or(plain_size_);

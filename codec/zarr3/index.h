@@ -27,7 +27,7 @@ struct ZarrIndexRow {
 // Decodes and encodes the index of one level. Immutable; thread-safe.
 class ZarrIndexCodec {
  public:
-  explicit ZarrIndexCodec(const ZarrShardLevel& level);
+  explicit ZarrIndexCodec(const ShardLevel& level);
 
   // The size of an index as Encode returns it, and the largest size that Decode takes: the only
   // size, unless guess_checksum is set.
@@ -57,7 +57,7 @@ class ZarrIndexCodec {
   static constexpr std::uint64_t kFieldSize = 8;
   static constexpr std::uint64_t kRowSize = 2 * kFieldSize;
 
-  const ZarrShardLevel& level_;
+  const ShardLevel& level_;
   Shape shape_;  // [grid_shape…, 2]
   std::uint64_t plain_size_;
   std::uint64_t encoded_size_;
@@ -66,11 +66,11 @@ class ZarrIndexCodec {
 
 // One level of a shard format.
 struct ZarrFormatLevel {
-  explicit ZarrFormatLevel(ZarrShardLevel from) : level(std::move(from)), index(level) {}
+  explicit ZarrFormatLevel(ShardLevel from) : level(std::move(from)), index(level) {}
   ZarrFormatLevel(const ZarrFormatLevel&) = delete;
   ZarrFormatLevel& operator=(const ZarrFormatLevel&) = delete;
 
-  const ZarrShardLevel level;
+  const ShardLevel level;
   const ZarrIndexCodec index;  // refers to `level`
 };
 using ZarrFormatLevels = std::vector<std::unique_ptr<ZarrFormatLevel>>;  // outermost first

@@ -8,12 +8,12 @@ namespace {
 class ZarrChunkLocator final : public ChunkLocator {
  public:
   ZarrChunkLocator(const ChunkGrid& grid, const ChunkGrid& shard_grid,
-                   std::vector<ZarrShardLevel> levels)
+                   std::vector<ShardLevel> levels)
       : grid_(grid), shard_grid_(shard_grid), levels_(std::move(levels)) {
     for (std::size_t axis = 0; axis < grid_.rank(); ++axis) {
       const std::uint64_t inner = levels_.back().chunk_shape[axis];
       cells_per_shard_.push_back(shard_grid_.chunk_shape()[axis] / inner);
-      for (ZarrShardLevel& level : levels_) level.chunk_shape[axis] /= inner;
+      for (ShardLevel& level : levels_) level.chunk_shape[axis] /= inner;
     }
   }
 
@@ -54,7 +54,7 @@ class ZarrChunkLocator final : public ChunkLocator {
  private:
   // The position, in the index of `level`, of the part that contains the cell `rest`; `rest`
   // becomes relative to that part.
-  static std::uint64_t Descend(const ZarrShardLevel& level, std::vector<std::uint64_t>& rest) {
+  static std::uint64_t Descend(const ShardLevel& level, std::vector<std::uint64_t>& rest) {
     std::uint64_t position = 0;
     for (std::size_t d = 0; d < level.axes.size(); ++d) {
       const std::size_t axis = level.axes[d];
@@ -64,7 +64,7 @@ class ZarrChunkLocator final : public ChunkLocator {
     return position;
   }
 
-  static void Ascend(const ZarrShardLevel& level, std::uint64_t position,
+  static void Ascend(const ShardLevel& level, std::uint64_t position,
                      std::span<std::uint64_t> cell) {
     for (std::size_t d = level.axes.size(); d-- > 0;) {
       const std::size_t axis = level.axes[d];
@@ -75,7 +75,7 @@ class ZarrChunkLocator final : public ChunkLocator {
 
   const ChunkGrid grid_;
   const ChunkGrid shard_grid_;
-  std::vector<ZarrShardLevel> levels_;  // their chunk shapes count innermost chunks
+  std::vector<ShardLevel> levels_;  // their chunk shapes count innermost chunks
   std::vector<std::uint64_t> cells_per_shard_;
 };
 
@@ -83,7 +83,7 @@ class ZarrChunkLocator final : public ChunkLocator {
 
 std::shared_ptr<const ChunkLocator> MakeZarrChunkLocator(const ChunkGrid& grid,
                                                          const ChunkGrid& shard_grid,
-                                                         std::vector<ZarrShardLevel> levels) {
+                                                         std::vector<ShardLevel> levels) {
   return std::make_shared<ZarrChunkLocator>(grid, shard_grid, std::move(levels));
 }
 

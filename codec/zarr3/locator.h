@@ -14,6 +14,6 @@ namespace unshard {
 // number of a shard is its position in shard_grid, in C order. Never null; immutable; thread-safe.
 std::shared_ptr<const ChunkLocator> MakeZarrChunkLocator(const ChunkGrid& grid,
                                                          const ChunkGrid& shard_grid,
-                                                         std::vector<ZarrShardLevel> levels);
+                                                         std::vector<ShardLevel> levels);
 
 }  // namespace unshard

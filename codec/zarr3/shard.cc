@@ -245,25 +245,8 @@ class ZarrShardKeys final : public ShardKeys {
 
 }  // namespace
 
-ChunkCodecPtr NewZarrIndexChain(std::size_t rank) {
-  return *CodecChain::Bind({CodecOfZarr3("bytes"), CodecOfZarr3("crc32c")}, "index_codecs",
-                           {kUint64, rank + 1});
-}
-
-std::uint64_t ZarrShardLevel::leading_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& codec : outer) bytes += codec->leading_overhead();
-  return bytes;
-}
-
-std::uint64_t ZarrShardLevel::trailing_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& codec : outer) bytes += codec->fixed_overhead().value_or(0);
-  return bytes - leading_bytes();
-}
-
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
-    std::vector<ZarrShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs) {
+    std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs) {
   std::uint64_t pages = 1;
   for (std::size_t depth = 0; depth + 1 < levels.size(); ++depth) {
     const auto product = CheckedMultiply(pages, levels[depth].chunk_count);
@@ -273,7 +256,7 @@ Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     pages = *product;
   }
   ZarrFormatLevels format_levels;
-  for (ZarrShardLevel& level : levels) {
+  for (ShardLevel& level : levels) {
     format_levels.push_back(std::make_unique<ZarrFormatLevel>(std::move(level)));
   }
   return std::make_shared<ZarrShardFormat>(std::move(format_levels), std::move(outer_codecs),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/chain/unshard.h"
 #include "codec/core/byte_range.h"
 #include "codec/core/text.h"
 #include "codec/json/json.h"
@@ -11,7 +12,6 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/zarr3/document.h"
-#include "codec/zarr3/sharding.h"
 
 namespace unshard {
 namespace {

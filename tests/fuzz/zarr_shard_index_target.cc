@@ -21,15 +21,15 @@ ChunkCodecPtr IndexChain(std::uint8_t parameters) {
   return BindZarr3Chain(JsonCursor(json, "index_codecs"), kUint64, 2).value();
 }
 
-ZarrShardLevel Level(std::uint64_t chunks, std::uint8_t parameters) {
-  ZarrShardLevel level;
+ShardLevel Level(std::uint64_t chunks, std::uint8_t parameters) {
+  ShardLevel level;
   level.axes = {0};
   level.chunk_shape = {1};
   level.grid_shape = {chunks};
   level.chunk_count = chunks;
   level.index_at_start = (parameters & 1) != 0;
   level.guess_checksum = (parameters & 4) != 0;
-  level.index_chain = level.guess_checksum ? NewZarrIndexChain(1) : IndexChain(parameters);
+  level.index_chain = level.guess_checksum ? NewIndexChain(1) : IndexChain(parameters);
   if ((parameters & 16) != 0) level.outer = {*BindBytesCodec("crc32c")};
   return level;
 }
@@ -64,7 +64,7 @@ void WalkPage(const ShardFormat& format, ByteSpan object, std::uint64_t page) {
 
 void FuzzZarrShardIndex(ByteSpan input) {
   if (input.empty()) return;
-  std::vector<ZarrShardLevel> levels = {Level(3, input[0])};
+  std::vector<ShardLevel> levels = {Level(3, input[0])};
   if ((input[0] & 32) != 0) levels.push_back(Level(2, static_cast<std::uint8_t>(input[0] >> 3)));
   const auto format = MakeZarrShardFormat(std::move(levels), {});
   Require(format.has_value(), "the format is made");

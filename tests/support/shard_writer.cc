@@ -45,13 +45,13 @@ class Target {
 
 // The format of EncodeZarrShard.
 Result<std::shared_ptr<const ShardFormat>> OneDimensionalFormat(std::uint64_t slot_count) {
-  ZarrShardLevel level;
+  ShardLevel level;
   level.axes = {0};
   level.chunk_shape = {1};
   level.grid_shape = {slot_count};
   level.chunk_count = slot_count;
-  level.index_chain = NewZarrIndexChain(1);
-  std::vector<ZarrShardLevel> levels;
+  level.index_chain = NewIndexChain(1);
+  std::vector<ShardLevel> levels;
   levels.push_back(std::move(level));
   return MakeZarrShardFormat(std::move(levels), {});
 }

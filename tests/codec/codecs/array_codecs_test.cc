@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "codec/chain/codec_chain.h"
 #include "codec/chain/transpose.h"
 #include "codec/json/parser.h"
+#include "codec/pyramid/axis_map.h"
 #include "tests/support/hex.h"
 #include "tests/support/random_chains.h"
 
@@ -209,34 +211,68 @@ TEST(ArrayCodecs, WhatIsNotKnownIsNamed) {
             ErrorCode::kNotSupported);
 }
 
-// The item `at` of some voxels in C order.
-Voxels ItemOf(const Voxels& voxels, std::size_t at) {
-  const std::uint32_t size = voxels.type().size;
-  const ByteSpan item = voxels.bytes().subspan(at * size, size);
-  return Voxels::Make(voxels.type(), {1, 1}, {item.begin(), item.end()}).value();
+// The voxels of a box of `shape`.
+Voxels Part(const Voxels& voxels, const Shape& begin, const Shape& shape) {
+  const ByteVector zero(voxels.type().size);
+  Voxels part = Voxels::Filled(voxels.type(), shape, zero).value();
+  AxisMap axes;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) axes.emplace_back(axis);
+  CopyBox(voxels, axes, {begin, Shape(shape.size(), 0), shape}, part);
+  return part;
 }
 
-TEST(ArrayCodecs, ThoseThatAreElementwiseEncodeEachItemByItself) {
-  int elementwise = 0;
+// Whether encoding `voxels` is the same as encoding each of its inner chunks. The axes of encoded
+// voxels are those of `order`.
+bool EncodesInnerChunks(const ArrayToArrayCodec& codec, const Voxels& voxels, const Shape& inner,
+                        const std::vector<std::size_t>& order) {
+  const Voxels encoded = codec.Encode(voxels).value();
+  if (encoded.shape() != Transposed(voxels.shape(), order)) return false;
+  for (std::uint64_t y = 0; y < voxels.shape()[0]; y += inner[0]) {
+    for (std::uint64_t x = 0; x < voxels.shape()[1]; x += inner[1]) {
+      const Shape begin{y, x};
+      const auto chunk = codec.Encode(Part(voxels, begin, inner));
+      if (chunk != Part(encoded, Transposed(begin, order), Transposed(inner, order))) return false;
+    }
+  }
+  return true;
+}
+
+// What the definition of each array-to-array codec says of an encoded item holds for every type.
+TEST(ArrayCodecs, InnerChunksAreThoseOfTheChunkWhereTheDefinitionSaysSo) {
+  std::set<const CodecDefinition*> known, seen, dependent;
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    const bool is_array_codec =
+        std::holds_alternative<CodecDefinition::BindArrayToArray>(codec->bind);
+    if (is_array_codec && codec->CanBind()) known.insert(codec);
+  }
+  int encoded = 0;
   for (const DataType& type : ChainTypes()) {
-    for (std::size_t number = 2; number < kArrayCodecs; ++number) {  // 0 and 1 are transposes
+    for (std::size_t number = 0; number < kArrayCodecs; ++number) {
       const JsonValue json = ParseJson("[" + ArrayCodec(number, type, 2).json + "]").value();
       const ChainSpec chain = ParseChainSpec(JsonCursor(json, "codecs"), 2).value();
+      const CodecDefinition& definition = *chain[0].definition;
       const auto codec = BindArrayToArray(chain[0], {type, 2});
-      if (!codec || !std::holds_alternative<Elementwise>((*codec)->dependence())) continue;
       const ByteVector bytes = RandomChoices(static_cast<std::uint32_t>(number));
       Choices choices(bytes);
-      const Voxels voxels = DrawVoxels(choices, type, {3, 5}, false);
-      const auto encoded = (*codec)->Encode(voxels);
-      if (!encoded) continue;
-      ++elementwise;
-      for (std::size_t at = 0; at < 15; ++at) {
-        ASSERT_EQ((*codec)->Encode(ItemOf(voxels, at)), ItemOf(*encoded, at))
+      const Voxels voxels = DrawVoxels(choices, type, {4, 6}, false);
+      if (!codec || !(*codec)->Encode(voxels)) continue;
+      seen.insert(&definition);
+      const bool moves = definition.dependence == Dependence::kMovedItem;
+      const auto order = moves ? (*codec)->order() : IdentityOrder(2);
+      for (const Shape& inner : {Shape{2, 3}, Shape{1, 1}}) {
+        const bool holds = EncodesInnerChunks(**codec, voxels, inner, order);
+        if (!holds) dependent.insert(&definition);
+        ++encoded;
+        EXPECT_TRUE(holds || definition.dependence == Dependence::kChunk)
             << chain[0].name << " of " << DataTypeName(type);
       }
     }
   }
-  EXPECT_GT(elementwise, 50);
+  EXPECT_EQ(seen, known);
+  for (const CodecDefinition* const codec : known) {
+    EXPECT_EQ(dependent.contains(codec), codec->dependence == Dependence::kChunk) << codec->name();
+  }
+  EXPECT_GT(encoded, 100);
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ void DrawOuterCodecs(Choices& choices, DrawnShard& shard) {
     if (number > 1) continue;
     const JsonValue json = ParseJson("[" + codec.json + "]").value();
     const ChainSpec chain = ParseChainSpec(JsonCursor(json, ""), shard.shape.size()).value();
-    shard.axes = Transposed(shard.axes, TransposeOrder(chain[0], shard.shape.size()).value());
+    const auto transpose = BindArrayToArray(chain[0], {shard.stored, shard.shape.size()}).value();
+    shard.axes = Transposed(shard.axes, transpose->order());
   }
 }
 

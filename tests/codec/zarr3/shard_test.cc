@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "codec/chain/codec_spec.h"
+#include "codec/chain/unshard.h"
 #include "codec/codecs/gzip.h"
 #include "codec/core/crc32c.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/zarr3/locator.h"
-#include "codec/zarr3/sharding.h"
 
 namespace unshard {
 namespace {
@@ -23,12 +23,12 @@ constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 40;
 using Rows = std::vector<std::uint64_t>;  // offset, size, offset, size, …
 
-ZarrSharding Resolve(const std::string& codecs, const std::vector<std::uint64_t>& shard_shape) {
+Unsharded Resolve(const std::string& codecs, const std::vector<std::uint64_t>& shard_shape) {
   const auto json = ParseJson(codecs);
   EXPECT_TRUE(json) << json.error().message;
   const auto chain = ParseChainSpec(JsonCursor(*json, "codecs"), shard_shape.size());
   EXPECT_TRUE(chain) << chain.error().message;
-  auto sharding = ResolveSharding(*chain, shard_shape, std::nullopt);
+  auto sharding = Unshard(*chain, shard_shape, std::nullopt);
   EXPECT_TRUE(sharding) << sharding.error().message;
   return *std::move(sharding);
 }
@@ -40,7 +40,7 @@ std::string ShardingOf(const std::string& chunk_shape, const std::string& more =
 }
 const std::string kCrcIndex = R"(,"index_codecs":["bytes","crc32c"])";
 
-std::shared_ptr<const ShardFormat> MakeFormat(ZarrSharding sharding) {
+std::shared_ptr<const ShardFormat> MakeFormat(Unsharded sharding) {
   auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
   EXPECT_TRUE(format) << format.error().message;
   return *format;
@@ -277,12 +277,14 @@ TEST(ZarrLocatorTest, IsTheInverseOfItselfThroughTransposesAndNesting) {
   const std::string transpose = R"({"name":"transpose","configuration":{"order":[2,0,1]}})";
   const std::string innermost = "[" + transpose + "," + ShardingOf("[1,2,1]", kCrcIndex) + "]";
   // In array space: shards 12 x 8 x 4, then [2,0,1]: 4 x 12 x 8, inner 2 x 6 x 4.
-  const ZarrSharding sharding = Resolve(
+  const Unsharded sharding = Resolve(
       "[" + transpose + "," + ShardingOf("[2,6,4]", kCrcIndex, innermost) + "]", {12, 8, 4});
   // Second transpose of 2 x 6 x 4 gives 4 x 2 x 6 over the array axes 1, 2, 0.
   EXPECT_EQ(sharding.chunk_shape, (std::vector<std::uint64_t>{1, 1, 2}));
   EXPECT_EQ(sharding.levels[1].axes, (std::vector<std::size_t>{1, 2, 0}));
-  EXPECT_EQ(DescribeCodecs(sharding.flattened), "transpose, transpose, bytes");
+  std::vector<std::string> names;
+  for (const CodecSpec& codec : sharding.codecs) names.push_back(codec.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"transpose", "transpose", "bytes"}));
   const ChunkGrid grid = *ChunkGrid::Make({20, 9, 7}, sharding.chunk_shape);
   const ChunkGrid shards = *ChunkGrid::Make({20, 9, 7}, {12, 8, 4});
   const auto locator = MakeZarrChunkLocator(grid, shards, sharding.levels);
@@ -306,9 +308,9 @@ TEST(ZarrLocatorTest, IsTheInverseOfItselfThroughTransposesAndNesting) {
 }
 
 TEST(ZarrLocatorTest, CountsSlotsInTransposedOrder) {
-  const ZarrSharding sharding = Resolve(R"([{"name":"transpose","configuration":{"order":"F"}},)" +
-                                            ShardingOf("[2,1]", kCrcIndex) + "]",
-                                        {4, 6});
+  const Unsharded sharding = Resolve(R"([{"name":"transpose","configuration":{"order":"F"}},)" +
+                                         ShardingOf("[2,1]", kCrcIndex) + "]",
+                                     {4, 6});
   EXPECT_EQ(sharding.chunk_shape, (std::vector<std::uint64_t>{1, 2}));
   const ChunkGrid grid = *ChunkGrid::Make({4, 6}, sharding.chunk_shape);
   const auto locator =
@@ -318,7 +320,7 @@ TEST(ZarrLocatorTest, CountsSlotsInTransposedOrder) {
 }
 
 TEST(ZarrLocatorTest, NeverListsSlotsBeyondTheArray) {
-  const ZarrSharding sharding = Resolve("[" + ShardingOf("[2]", kCrcIndex) + "]", {8});
+  const Unsharded sharding = Resolve("[" + ShardingOf("[2]", kCrcIndex) + "]", {8});
   const ChunkGrid grid = *ChunkGrid::Make({11}, {2});
   const auto locator = MakeZarrChunkLocator(grid, *ChunkGrid::Make({11}, {8}), sharding.levels);
   GridCell cell(1);
@@ -328,7 +330,7 @@ TEST(ZarrLocatorTest, NeverListsSlotsBeyondTheArray) {
 }
 
 TEST(ZarrLocatorTest, ServesRankZero) {
-  const ZarrSharding sharding = Resolve("[" + ShardingOf("[]", kCrcIndex) + "]", {});
+  const Unsharded sharding = Resolve("[" + ShardingOf("[]", kCrcIndex) + "]", {});
   const auto format = MakeFormat(sharding);
   const WalkedPage walked = Walk(*format, ByteVector(3, 'x') + Index({0, 3}, true));
   ASSERT_TRUE(walked.page) << walked.page.error().message;
