@@ -16,7 +16,6 @@
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
-#include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"
 #include "codec/zarr3/locator.h"
 #include "codec/zarr3/shard.h"
@@ -26,20 +25,36 @@ namespace {
 
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr const char* kUnits = "dimension_units";
-// Of the core specification.
-constexpr std::array<std::string_view, 11> kMembers = {
-    "zarr_format",         "node_type",  "shape",  "data_type",  "chunk_grid",
-    "chunk_key_encoding",  "fill_value", "codecs", "attributes", "dimension_names",
-    "storage_transformers"};
-
 // What decides how chunks are stored: the document without what readers alone use.
 std::string LayoutOf(const JsonValue& document) {
   JsonValue layout = JsonValue::Object();
   for (const auto& [name, value] : document.members()) {
-    const bool stored = name != "attributes" && name != "dimension_names" && name != "fill_value";
-    if (stored) layout.Set(name, value);
+    const ZarrMember* const member = FindZarrMember(name);
+    const bool stored = member == nullptr || member->decides_layout;
+    if (stored && name != "fill_value") layout.Set(name, value);
   }
   return WriteJson(layout, 0);
+}
+
+// An encoding as NormaliseExtension gives it. Fails with kNotSupported, naming it, where it is
+// neither "default" nor "v2", and with kDataLoss on a separator other than "/" and ".".
+Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonCursor& encoding) {
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, encoding.StringMember("name"));
+  ChunkKeyEncoding parsed;
+  if (name == "v2") {
+    parsed = {ChunkKeyEncoding::Kind::kV2, '.'};
+  } else if (name != "default") {
+    return Fail(ErrorCode::kNotSupported, encoding.path(), ": unsupported chunk key encoding \"",
+                name, "\"");
+  }
+  const JsonValue* const configuration = encoding.value().Find("configuration");
+  const CodecOptions options(configuration, MemberPath(encoding.path(), "configuration"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto separators, options.Find("separator"));
+  if (separators.empty()) return parsed;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string separator, separators.front().String());
+  if (separator != "/" && separator != ".") return separators.front().Expected("\"/\" or \".\"");
+  parsed.separator = separator[0];
+  return parsed;
 }
 
 // Reads the document of an array, and makes it that of the unsharded equivalent.
@@ -57,7 +72,7 @@ class ArrayReader {
     UNSHARD_RETURN_IF_ERROR(TakeGrid());
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor encoding, source_.Member("chunk_key_encoding"));
     UNSHARD_ASSIGN_OR_RETURN(key_encoding_, NormaliseExtension(encoding));
-    const auto keys = ParseZarr3KeyEncoding(JsonCursor(key_encoding_, encoding.path()));
+    const auto keys = ParseKeyEncoding(JsonCursor(key_encoding_, encoding.path()));
     if (keys) array_.key_encoding = *keys;
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, source_.Member("codecs"));
     UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, array_.rank()));
@@ -250,7 +265,7 @@ class ArrayReader {
     for (const auto& [name, value] : source_.value().members()) {
       const JsonValue* const must = value.is_object() ? value.Find("must_understand") : nullptr;
       if (must == nullptr || !must->is_boolean() || !must->boolean()) continue;
-      if (IsOneOf(kMembers, name)) continue;
+      if (FindZarrMember(name) != nullptr) continue;
       return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), name),
                   ": is not known here, and must be understood");
     }

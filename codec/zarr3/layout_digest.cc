@@ -15,8 +15,17 @@
 namespace unshard {
 namespace {
 
-constexpr std::array<std::string_view, 5> kZarrMembers = {
-    "data_type", "chunk_grid", "chunk_key_encoding", "codecs", "storage_transformers"};
+constexpr std::array<ZarrMember, 11> kZarrMembers = {{{"zarr_format", true},
+                                                      {"node_type", true},
+                                                      {"shape", true},
+                                                      {"data_type", true, true},
+                                                      {"chunk_grid", true, true},
+                                                      {"chunk_key_encoding", true, true},
+                                                      {"fill_value", true},
+                                                      {"codecs", true, true},
+                                                      {"attributes"},
+                                                      {"dimension_names"},
+                                                      {"storage_transformers", true, true}}};
 
 // Spools have digests that leave these out. An empty `value`: every value is a default, because
 // decoding ignores the member.
@@ -80,6 +89,12 @@ JsonValue WithoutDefaults(const JsonValue& value) {
 
 }  // namespace
 
+const ZarrMember* FindZarrMember(std::string_view name) {
+  const auto found = std::find_if(kZarrMembers.begin(), kZarrMembers.end(),
+                                  [&](const ZarrMember& member) { return member.name == name; });
+  return found != kZarrMembers.end() ? &*found : nullptr;
+}
+
 bool IsZarrDefault(std::string_view name, std::string_view member, const JsonValue& value) {
   return std::any_of(kDefaults.begin(), kDefaults.end(), [&](const ConfigurationDefault& known) {
     return known.name == name && known.member == member &&
@@ -93,10 +108,10 @@ std::uint32_t LayoutDigest(const JsonValue& layout) {
 
 std::uint32_t ZarrLayoutDigest(const JsonValue& document) {
   JsonValue layout = JsonValue::Object();
-  for (const std::string_view key : kZarrMembers) {
-    const JsonValue* const member = document.Find(key);
+  for (const ZarrMember& each : kZarrMembers) {
+    const JsonValue* const member = each.is_digested ? document.Find(each.name) : nullptr;
     const bool none = member == nullptr || (member->is_array() && member->items().empty());
-    if (!none) layout.Set(key, WithoutDefaults(*member));
+    if (!none) layout.Set(each.name, WithoutDefaults(*member));
   }
   return LayoutDigest(layout);
 }

@@ -9,6 +9,15 @@
 
 namespace unshard {
 
+// A member of the document of an array, as the core specification has it.
+struct ZarrMember {
+  std::string_view name;
+  bool decides_layout = false;  // how chunks are stored, or what absent chunks contain
+  bool is_digested = false;     // of these: by ZarrLayoutDigest
+};
+// Null: the core specification has no such member.
+const ZarrMember* FindZarrMember(std::string_view name);
+
 // Whether a configuration of the codec or key encoding `name` that lacks `member` means the same to
 // readers as one with this `value`.
 bool IsZarrDefault(std::string_view name, std::string_view member, const JsonValue& value);

@@ -4,7 +4,6 @@
 #include "codec/zarr3/merge.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,15 +21,6 @@
 
 namespace unshard {
 namespace {
-
-// Members that decide how chunks are stored, or what absent chunks contain.
-constexpr std::array<std::string_view, 9> kLayoutMembers = {
-    "zarr_format",        "node_type",  "shape",  "data_type",           "chunk_grid",
-    "chunk_key_encoding", "fill_value", "codecs", "storage_transformers"};
-
-bool IsLayoutMember(std::string_view key) {
-  return std::find(kLayoutMembers.begin(), kLayoutMembers.end(), key) != kLayoutMembers.end();
-}
 
 // Whether each member of `a` is also in `b`, or is what its absence means.
 bool Covers(std::string_view name, const JsonValue& a, const JsonValue& b) {
@@ -163,7 +153,8 @@ class ZarrMerger {
     }
     for (const std::string& key : keys) {
       const bool own_shape = key == "shape" && path.empty();
-      if (IsLayoutMember(key) && !own_shape) continue;
+      const ZarrMember* const known_member = FindZarrMember(key);
+      if (known_member != nullptr && known_member->decides_layout && !own_shape) continue;
       UNSHARD_RETURN_IF_ERROR(MergeMember(stored, before, after, key, place));
     }
     return {};
