@@ -7,6 +7,8 @@
 
 #include "codec/chain/transpose.h"
 #include "codec/core/byte_range.h"
+#include "codec/json/number.h"
+#include "codec/types/fill_value.h"
 
 namespace unshard {
 namespace {
@@ -15,8 +17,7 @@ constexpr std::string_view kChunkShape = "chunk_shape";
 constexpr std::uint64_t kMaxIndexEntries = std::uint64_t{1} << 30;
 constexpr std::string_view kChangesFill =
     "may change the fill value of absent inner chunks: choose a fill value that is read back bit "
-    "by "
-    "bit";
+    "by bit, and stored as the same number";
 
 tl::unexpected<Error> ShardingNotSupported(const CodecSpec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported, codec.json_path, ": \"", codec.name, "\" ", why);
@@ -39,11 +40,18 @@ Status CheckIndexCodecs(const ChainSpec& chain) {
   return {};
 }
 
+std::optional<double> NumberIn(const Voxels& voxel) {
+  return FiniteNumberOf(WriteZarr3FillValue(voxel.bytes(), voxel.type()));
+}
+
 // The fill value, one voxel, as the codec encodes it; nothing unless the codec gives it back bit by
-// bit. Requires: a codec that encodes each item by itself.
-std::optional<Voxels> EncodeFill(const ArrayToArrayCodec& codec, const Voxels& fill) {
+// bit, and, where the codec may store other numbers for what it encodes, stores the same number.
+// Requires: a codec that encodes each item by itself.
+std::optional<Voxels> EncodeFill(const ArrayToArrayCodec& codec, const Voxels& fill,
+                                 bool keeps_numbers) {
   auto encoded = codec.Encode(fill);
   if (!encoded || codec.Decode(*encoded, fill.shape()) != fill) return std::nullopt;
+  if (!keeps_numbers && NumberIn(*encoded) != NumberIn(fill)) return std::nullopt;
   return *std::move(encoded);
 }
 
@@ -123,7 +131,7 @@ class Unsharder {
       UNSHARD_ASSIGN_OR_RETURN(
           fill_, Voxels::Filled(encoded.type, fill_->shape(), ByteVector(encoded.type.size)));
     } else {
-      fill_ = EncodeFill(**bound, *fill_);
+      fill_ = EncodeFill(**bound, *fill_, codec.definition->keeps_zero);
       if (!fill_) return ShardingNotSupported(codec, kChangesFill);
     }
     fill_is_big_endian_ = encoded.big_endian;

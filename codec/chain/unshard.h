@@ -49,9 +49,9 @@ struct Unsharded {
 // known. Fails with kDataLoss on damaged metadata and with kNotSupported, naming the codec, on
 // legal metadata without support.
 //
-// Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it,
-// but those of the unsharded array have it as it is: codecs that do not give it back bit by bit are
-// refused. Of scale_offset and cast_value their specifications demand that they do.
+// Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it
+// (zarrs) or as it is (zarr-python): codecs that store another number for it, or do not give it
+// back bit by bit, are refused. Of scale_offset and cast_value their specifications say the former.
 Result<Unsharded> Unshard(const ChainSpec& codecs, const Shape& shard_shape,
                           std::optional<Voxels> fill);
 

@@ -182,30 +182,48 @@ TEST(CodecChains, InnerChunksOfRandomShardsAreThoseOfTheShard) {
   EXPECT_GT(taken, shards / 15);
 }
 
+// Why an array with this codec before sharding_indexed is refused, as far as its name and "may
+// change the fill value"; "": it is not.
+std::string RefusalOf(const std::string& data_type, const std::string& fill_value,
+                      const std::string& codec) {
+  const auto node = ParseZarrMetadata(
+      R"({"zarr_format": 3, "node_type": "array", "attributes": {}, "shape": [4], "data_type": ")" +
+      data_type + R"(", "fill_value": )" + fill_value +
+      R"(, "chunk_key_encoding": "default", "chunk_grid": {"name": "regular", "configuration": {
+         "chunk_shape": [4]}}, "codecs": [)" +
+      codec + R"(, {"name": "sharding_indexed", "configuration": {"chunk_shape": [2],
+         "codecs": ["bytes"], "index_codecs": ["bytes"]}}]})");
+  return node ? "" : node.error().message.substr(0, node.error().message.find(" of absent"));
+}
+
 TEST(CodecChains, AFillValueThatCodecsBeforeShardingChangeIsRefused) {
-  const auto refusal = [](const std::string& data_type, const std::string& fill_value,
-                          const std::string& codec) {
-    const auto node = ParseZarrMetadata(
-        R"({"zarr_format": 3, "node_type": "array", "attributes": {}, "shape": [4], "data_type": ")" +
-        data_type + R"(", "fill_value": )" + fill_value +
-        R"(, "chunk_key_encoding": "default", "chunk_grid": {"name": "regular", "configuration": {
-           "chunk_shape": [4]}}, "codecs": [)" +
-        codec + R"(, {"name": "sharding_indexed", "configuration": {"chunk_shape": [2],
-           "codecs": ["bytes"], "index_codecs": ["bytes"]}}]})");
-    return node ? "" : node.error().message.substr(0, node.error().message.find(" of absent"));
-  };
   const std::string cast =
       R"({"name": "numcodecs.astype", "configuration": {"decode_dtype": "<f8", "encode_dtype": "|i1"}})";
   const std::string changes = "codecs[0]: \"numcodecs.astype\" may change the fill value";
-  EXPECT_EQ(refusal("float64", "1.5", cast), changes);
-  EXPECT_EQ(refusal("float64", "1000", cast), changes);
-  EXPECT_EQ(refusal("float64", "-0.0", cast), changes);
-  EXPECT_EQ(refusal("float64", "7", cast), "");
-  EXPECT_EQ(refusal("float64", "0", cast), "");
+  EXPECT_EQ(RefusalOf("float64", "1.5", cast), changes);
+  EXPECT_EQ(RefusalOf("float64", "1000", cast), changes);
+  EXPECT_EQ(RefusalOf("float64", "-0.0", cast), changes);
+  EXPECT_EQ(RefusalOf("float64", "7", cast), "");
+  EXPECT_EQ(RefusalOf("float64", "0", cast), "");
   const std::string round = R"({"name": "bitround", "configuration": {"keepbits": 2}})";
-  EXPECT_EQ(refusal("float32", "1.5", round), "");
-  EXPECT_EQ(refusal("float32", "1.1", round), "codecs[0]: \"bitround\" may change the fill value");
-  EXPECT_EQ(refusal("int32", "0", round), "");
+  EXPECT_EQ(RefusalOf("float32", "1.5", round), "");
+  EXPECT_EQ(RefusalOf("float32", "1.1", round),
+            "codecs[0]: \"bitround\" may change the fill value");
+  EXPECT_EQ(RefusalOf("int32", "0", round), "");
+}
+
+TEST(CodecChains, AFillValueThatIsStoredAsAnotherNumberIsRefused) {
+  const std::string changes = "codecs[0]: \"numcodecs.fixedscaleoffset\" may change the fill value";
+  const auto refusal = [](const std::string& fill_value, int offset) {
+    return RefusalOf("int32", fill_value,
+                     R"({"name": "numcodecs.fixedscaleoffset", "configuration": {"scale": 2,
+                        "dtype": "<i4", "astype": "<i4", "offset": )" +
+                         std::to_string(offset) + "}}");
+  };
+  EXPECT_EQ(refusal("0", 0), "");
+  EXPECT_EQ(refusal("0", -1), changes);
+  EXPECT_EQ(refusal("4", 2), "");
+  EXPECT_EQ(refusal("4", 0), changes);
 }
 
 }  // namespace
