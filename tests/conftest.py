@@ -6,6 +6,7 @@ UNSHARD_STORE_TESTS  the unit tests of store (default: store_tests beside the pr
 UNSHARD_ARRAY_CODEC  reads and writes one array (default: array_codec beside the program)
 UNSHARD_CHUNK_CODEC  encodes and decodes one chunk (default: chunk_codec beside the program)
 UNSHARD_FROZEN_PYTHON  a Python with zarr 2.18 (default: as tests/run installs it)
+UNSHARD_NEWEST_PYTHON  a Python with zarr 3.4 (default: as tests/run installs it)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         where it is set, work directories are not removed
 UNSHARD_LONG         0: tests of the second tier are left out (tests/support/tiers.py)
@@ -151,13 +152,24 @@ def run_unshard(unshard_binary):
     return run
 
 
+def _python_of(unshard_binary, name):
+    default = unshard_binary.parent / ".cache" / name / "bin" / "python"
+    variable = f"UNSHARD_{name.upper()}_PYTHON"
+    path = os.environ.get(variable, str(default))
+    assert os.access(path, os.X_OK), f"{path} is not there: set {variable}"
+    return path
+
+
 @pytest.fixture(scope="session")
 def frozen_python(unshard_binary):
     """A Python whose zarr is 2.18, the last one that knows only Zarr v2 and N5."""
-    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
-    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
-    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
-    return path
+    return _python_of(unshard_binary, "frozen")
+
+
+@pytest.fixture(scope="session")
+def newest_python(unshard_binary):
+    """A Python whose zarr is 3.4."""
+    return _python_of(unshard_binary, "newest")
 
 
 @pytest.fixture
