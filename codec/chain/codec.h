@@ -109,7 +109,7 @@ class ArrayToBytesCodec : public Codec {
   [[nodiscard]] virtual std::string_view subject() const { return "chunk"; }
 
   // What decides how bytes are decoded: where it has the same meaning, and the items that reach
-  // both codecs are the same, each of them decodes what the other one encodes to the same voxels.
+  // both codecs are the same, each decodes what the other one encodes to the same voxels.
   [[nodiscard]] virtual JsonValue DecodingKey() const = 0;
   // Of a block, a header and then items: the chain of the items. Null for other codecs.
   [[nodiscard]] virtual const CodecChain* block() const { return nullptr; }

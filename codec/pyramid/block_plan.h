@@ -31,7 +31,7 @@ struct PlainItems {
 // Nothing where the chain has other codecs than transposes, `bytes` and those.
 std::optional<PlainItems> PlainItemsOf(const CodecChain& chain);
 
-// How chunks of `to` are made of those of `from`, where each of them has the voxels of one of
+// How chunks of `to` are made of those of `from`, where each chunk has the voxels of one of
 // those, and all have the same shape or are clipped alike. `axes`: for each axis of `to`, that of
 // `from`. Requires: both have codecs.
 BlockForm FormOf(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
