@@ -41,11 +41,11 @@ struct Description {
 JsonValue JsonOf(const Description& array) {
   ChunkLayout layout;
   if (array.domain.rank() > 0) {
-    layout = {.inner_order = {array.inner_order, Strength::kHard},
-              .grid_origin = HardValues(array.domain.origin()),
-              .write_chunk = {HardShape(array.write_chunk)},
-              .read_chunk = {HardShape(array.read_chunk)},
-              .codec_chunk = {HardShape(array.codec_chunk)}};
+    layout.inner_order = {array.inner_order, Strength::kHard};
+    layout.grid_origin = HardValues(array.domain.origin());
+    layout.write_chunk.shape = HardShape(array.write_chunk);
+    layout.read_chunk.shape = HardShape(array.read_chunk);
+    layout.codec_chunk.shape = HardShape(array.codec_chunk);
   }
   JsonValue json = JsonValue::Object();
   json.Set("rank", JsonValue::Number(array.domain.rank()));

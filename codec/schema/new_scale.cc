@@ -51,11 +51,12 @@ Result<DimensionUnits> UnitsOf(const Schema& schema) {
 
 // Adds the constraints that every volume meets.
 Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
-  const ChunkShapeConstraints channels = {HardShape({0, 0, 0, domain.dimensions[kChannel].size()})};
-  return layout.Merge({.inner_order = {std::vector<std::size_t>{3, 2, 1, 0}, Strength::kHard},
-                       .grid_origin = HardValues(domain.origin()),
-                       .write_chunk = channels,
-                       .read_chunk = channels});
+  ChunkLayout fixed;
+  fixed.inner_order = {std::vector<std::size_t>{3, 2, 1, 0}, Strength::kHard};
+  fixed.grid_origin = HardValues(domain.origin());
+  fixed.write_chunk.shape = HardShape({0, 0, 0, domain.dimensions[kChannel].size()});
+  fixed.read_chunk.shape = fixed.write_chunk.shape;
+  return layout.Merge(fixed);
 }
 
 // The value of a member of the codec; "" where it is not constrained.
