@@ -26,7 +26,7 @@ using DimensionUnits = std::vector<std::optional<DimensionUnit>>;
 
 // Whether any dimension has a unit.
 bool AnyUnit(const DimensionUnits& units);
-// The unit in nanometres; nothing where it is no unit of length that is known here.
+// The unit in nanometres; nothing where the table of lengths lacks its name.
 std::optional<double> Nanometres(const DimensionUnit& unit);
 
 using NumberText = std::string (*)(double);

@@ -36,7 +36,7 @@ class CodecChain {
   [[nodiscard]] const DataType& type() const { return decoded_.type; }
   // As they were bound. Without meaning where BindToCheck made the chain.
   [[nodiscard]] const ChainSpec& codecs() const { return codecs_; }
-  // Of the blocks of N5 datasets, and of `n5_default`: the chain of what follows the header. Null:
+  // The chain of the bytes after the header of a block (N5 datasets, and `n5_default`). Null:
   // chunks have no header.
   [[nodiscard]] const CodecChain* block() const { return to_bytes_->block(); }
   // "zstd 3", "delta, gzip 6", "compressed_segmentation 8 x 8 x 8", "raw": for users, by the names

@@ -50,7 +50,7 @@ class JsonCursor {
   // no object.
   [[nodiscard]] Result<std::vector<JsonCursor>> OptionalMember(std::string_view key) const;
   // All members of an object in the order of `readers`, a null too. Fails, naming it, for a member
-  // without a reader, and where this is no object.
+  // without a reader, and for a value that is no object.
   [[nodiscard]] Status ReadMembers(const std::vector<MemberReader>& readers) const;
   // The items of an array with at most `max_items`.
   [[nodiscard]] Result<std::vector<JsonCursor>> Items(std::size_t max_items = 1u << 20) const;

@@ -85,7 +85,7 @@ std::vector<MetadataDocument> DocumentsOfGroup(ArrayDialect dialect, JsonValue a
       JsonValue group = JsonValue::Object({{"zarr_format", IntegerNumber(3)},
                                            {"node_type", JsonValue::String("group")},
                                            {"attributes", std::move(attributes)}});
-      documents.push_back({directory, "zarr.json", std::move(group)});
+      documents.push_back({directory, ArrayDocumentName(dialect), std::move(group)});
       break;
     }
     case ArrayDialect::kZarr2:
@@ -96,7 +96,7 @@ std::vector<MetadataDocument> DocumentsOfGroup(ArrayDialect dialect, JsonValue a
       }
       break;
     case ArrayDialect::kN5:
-      documents.push_back({directory, "attributes.json", std::move(attributes)});
+      documents.push_back({directory, ArrayDocumentName(dialect), std::move(attributes)});
       break;
     case ArrayDialect::kPrecomputed:
       break;

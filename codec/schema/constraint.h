@@ -15,7 +15,7 @@
 
 namespace unshard {
 
-// Indices of TensorStore are below this in magnitude; this one means that there is no bound.
+// Indices of TensorStore are below this in magnitude; this value stands for an absent bound.
 constexpr std::int64_t kInfiniteIndex = (std::int64_t{1} << 62) - 1;
 constexpr std::int64_t kMaxIndex = kInfiniteIndex - 1;
 constexpr std::size_t kMaxRank = 32;

@@ -68,8 +68,8 @@ Result<std::vector<std::string>> ParseLabels(const JsonCursor& json,
   return labels;
 }
 
-// The inclusive upper bound of a dimension from `lower` on, from the number of `form`. Nothing:
-// there is no such interval.
+// The inclusive upper bound of a dimension from `lower` on, from the number of `form`. Nothing
+// where the number gives no interval of finite indices.
 std::optional<std::int64_t> InclusiveMax(const BoundForm& form, std::int64_t lower,
                                          std::int64_t value) {
   if (lower == kInfiniteIndex) return std::nullopt;
