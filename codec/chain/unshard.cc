@@ -59,9 +59,9 @@ std::optional<Voxels> EncodeFill(const ArrayToArrayCodec& codec, const Voxels& f
 // dimensions, result_.chunk_shape is the shape that the next level divides.
 class Unsharder {
  public:
-  Unsharder(const Shape& shard_shape, std::optional<Voxels> fill)
-      : axes_(IdentityOrder(shard_shape.size())), fill_(std::move(fill)) {
-    result_.chunk_shape = shard_shape;
+  Unsharder(const ChunkGrid& shards, std::optional<Voxels> fill)
+      : shards_(shards), axes_(IdentityOrder(shards.rank())), fill_(std::move(fill)) {
+    result_.chunk_shape = shards.chunk_shape();
   }
 
   Result<Unsharded> Take(const ChainSpec& codecs) {
@@ -147,9 +147,12 @@ class Unsharder {
     for (std::size_t d = 0; d < items.size(); ++d) {
       UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t inner, items[d].Unsigned(1, ~std::uint64_t{0}));
       std::uint64_t& extent = result_.chunk_shape[axes_[d]];
-      if (extent % inner != 0) {
+      std::optional<std::uint64_t> undivided;
+      if (extent % inner != 0) undivided = extent;
+      if (result_.levels.empty()) undivided = shards_.axis(axes_[d]).CellExtentNotDividedBy(inner);
+      if (undivided) {
         return Fail(ErrorCode::kNotSupported, items[d].path(),
-                    ": expected a divisor of the shard's extent ", extent, ", found ", inner);
+                    ": expected a divisor of the shard's extent ", *undivided, ", found ", inner);
       }
       level.grid_shape.push_back(extent / inner);
       const auto count = CheckedMultiply(level.chunk_count, extent / inner);
@@ -207,6 +210,7 @@ class Unsharder {
     return {};
   }
 
+  const ChunkGrid& shards_;
   std::vector<std::size_t> axes_;
   std::optional<Voxels> fill_;       // as the codecs so far store it
   bool fill_is_big_endian_ = false;  // for filters of numcodecs
@@ -227,9 +231,9 @@ std::uint64_t ShardLevel::trailing_bytes() const {
   return bytes - leading_bytes();
 }
 
-Result<Unsharded> Unshard(const ChainSpec& codecs, const Shape& shard_shape,
+Result<Unsharded> Unshard(const ChainSpec& codecs, const ChunkGrid& shards,
                           std::optional<Voxels> fill) {
-  return Unsharder(shard_shape, std::move(fill)).Take(codecs);
+  return Unsharder(shards, std::move(fill)).Take(codecs);
 }
 
 ChainSpec NewIndexCodecs() {

@@ -11,6 +11,7 @@
 #include "codec/chain/codec_spec.h"
 #include "codec/chain/voxels.h"
 #include "codec/core/error.h"
+#include "codec/grid/chunk_grid.h"
 #include "codec/json/json.h"
 
 namespace unshard {
@@ -44,15 +45,16 @@ struct Unsharded {
   Shape chunk_shape;  // of the innermost chunks, in array axis order
 };
 
-// Takes sharding_indexed, which `codecs` have, out of the chain of an array with shards of
-// `shard_shape`. `fill`: a voxel with the fill value of the array; nothing where its bytes are not
+// Takes sharding_indexed, which `codecs` have, out of the chain of an array with this grid of shards.
+// Where these differ in shape, so do the indexes of the outermost level, of which grid_shape and
+// chunk_count are upper bounds. `fill`: a voxel with the fill value of the array; nothing where its bytes are not
 // known. Fails with kDataLoss on damaged metadata and with kNotSupported, naming the codec, on
 // legal metadata without support.
 //
 // Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it
 // (zarrs) or as it is (zarr-python): codecs that store another number for it, or do not give it
 // back bit by bit, are refused. Of scale_offset and cast_value their specifications say the former.
-Result<Unsharded> Unshard(const ChainSpec& codecs, const Shape& shard_shape,
+Result<Unsharded> Unshard(const ChainSpec& codecs, const ChunkGrid& shards,
                           std::optional<Voxels> fill);
 
 // The index_codecs of new shards: little-endian numbers and a crc32c. NewIndexChain binds them for

@@ -22,17 +22,12 @@ bool EndFits(std::int64_t origin, std::uint64_t extent) {
   return extent <= room;
 }
 
-Status CheckDimension(std::size_t dimension, std::uint64_t extent, std::uint64_t chunk_extent,
-                      std::int64_t origin) {
-  const std::string where = "dimension " + std::to_string(dimension) + ": ";
-  if (chunk_extent == 0) {
-    return Fail(ErrorCode::kDataLoss, where, "expected a chunk extent of 1 or more, found 0");
-  }
-  if (!EndFits(origin, extent)) {
-    return Fail(ErrorCode::kDataLoss, where, "expected an end below 2^63, found origin ", origin,
-                " and extent ", extent);
-  }
-  return {};
+std::string Where(std::size_t dimension) { return "dimension " + std::to_string(dimension); }
+
+tl::unexpected<Error> RanksDiffer(std::size_t rank, std::size_t chunk_rank,
+                                  std::size_t origin_rank) {
+  return Fail(ErrorCode::kDataLoss, "expected a chunk shape and an origin of rank ", rank,
+              ", found ranks ", chunk_rank, " and ", origin_rank);
 }
 
 }  // namespace
@@ -40,15 +35,30 @@ Status CheckDimension(std::size_t dimension, std::uint64_t extent, std::uint64_t
 Result<ChunkGrid> ChunkGrid::Make(std::vector<std::uint64_t> shape,
                                   std::vector<std::uint64_t> chunk_shape,
                                   std::vector<std::int64_t> origin) {
-  if (origin.empty()) origin.assign(shape.size(), 0);
-  if (chunk_shape.size() != shape.size() || origin.size() != shape.size()) {
-    return Fail(ErrorCode::kDataLoss, "expected a chunk shape and an origin of rank ", shape.size(),
-                ", found ranks ", chunk_shape.size(), " and ", origin.size());
+  if (chunk_shape.size() != shape.size()) {
+    return RanksDiffer(shape.size(), chunk_shape.size(), origin.size());
   }
-  ChunkGrid grid;
+  std::vector<GridAxis> axes;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    UNSHARD_RETURN_IF_ERROR(CheckDimension(d, shape[d], chunk_shape[d], origin[d]));
-    grid.grid_shape_.push_back(shape[d] / chunk_shape[d] + (shape[d] % chunk_shape[d] != 0));
+    auto axis = GridAxis::Regular(shape[d], chunk_shape[d]);
+    if (!axis) return Forward(std::move(axis).error(), Where(d));
+    axes.push_back(*std::move(axis));
+  }
+  return OfAxes(std::move(axes), std::move(origin));
+}
+
+Result<ChunkGrid> ChunkGrid::OfAxes(std::vector<GridAxis> axes, std::vector<std::int64_t> origin) {
+  if (origin.empty()) origin.assign(axes.size(), 0);
+  if (origin.size() != axes.size()) return RanksDiffer(axes.size(), axes.size(), origin.size());
+  ChunkGrid grid;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (!EndFits(origin[d], axes[d].extent())) {
+      return Fail(ErrorCode::kDataLoss, Where(d), ": expected an end below 2^63, found origin ",
+                  origin[d], " and extent ", axes[d].extent());
+    }
+    grid.shape_.push_back(axes[d].extent());
+    grid.chunk_shape_.push_back(axes[d].max_cell_extent());
+    grid.grid_shape_.push_back(axes[d].cells());
   }
   const bool empty = std::count(grid.grid_shape_.begin(), grid.grid_shape_.end(), 0u) > 0;
   const auto cell_count = CheckedProduct(grid.grid_shape_);
@@ -56,10 +66,14 @@ Result<ChunkGrid> ChunkGrid::Make(std::vector<std::uint64_t> shape,
     return Fail(ErrorCode::kDataLoss, "expected fewer than 2^64 chunks in the grid");
   }
   grid.cell_count_ = empty ? 0 : *cell_count;
-  grid.shape_ = std::move(shape);
-  grid.chunk_shape_ = std::move(chunk_shape);
+  grid.axes_ = std::move(axes);
   grid.origin_ = std::move(origin);
   return grid;
+}
+
+bool ChunkGrid::is_regular() const {
+  return std::all_of(axes_.begin(), axes_.end(),
+                     [](const GridAxis& axis) { return axis.is_regular(); });
 }
 
 bool ChunkGrid::Contains(std::span<const std::uint64_t> cell) const {
@@ -70,18 +84,35 @@ bool ChunkGrid::Contains(std::span<const std::uint64_t> cell) const {
   return true;
 }
 
+std::uint64_t ChunkGrid::CellAt(std::size_t dimension, std::int64_t position) const {
+  return axes_[dimension].CellAt(static_cast<std::uint64_t>(position) -
+                                 static_cast<std::uint64_t>(origin_[dimension]));
+}
+
 CellExtent ChunkGrid::Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const {
-  const std::uint64_t begin = cell[dimension] * chunk_shape_[dimension];
-  const std::uint64_t size = std::min(chunk_shape_[dimension], shape_[dimension] - begin);
-  return {Advance(origin_[dimension], begin), Advance(origin_[dimension], begin + size)};
+  const GridAxis& axis = axes_[dimension];
+  return {Advance(origin_[dimension], axis.Begin(cell[dimension])),
+          Advance(origin_[dimension], axis.End(cell[dimension]))};
 }
 
 std::vector<std::uint64_t> ChunkGrid::ClippedShape(std::span<const std::uint64_t> cell) const {
   std::vector<std::uint64_t> shape(cell.size());
   for (std::size_t d = 0; d < cell.size(); ++d) {
-    shape[d] = std::min(chunk_shape_[d], shape_[d] - cell[d] * chunk_shape_[d]);
+    shape[d] = axes_[d].End(cell[d]) - axes_[d].Begin(cell[d]);
   }
   return shape;
+}
+
+std::vector<std::uint64_t> ChunkGrid::WholeShape(std::span<const std::uint64_t> cell) const {
+  std::vector<std::uint64_t> shape(cell.size());
+  for (std::size_t d = 0; d < cell.size(); ++d) shape[d] = axes_[d].CellExtent(cell[d]);
+  return shape;
+}
+
+ChunkGrid ChunkGrid::InUnitsOf(std::span<const std::uint64_t> unit) const {
+  std::vector<GridAxis> axes;
+  for (std::size_t d = 0; d < rank(); ++d) axes.push_back(axes_[d].InUnitsOf(unit[d]));
+  return *OfAxes(std::move(axes));
 }
 
 std::uint64_t ChunkGrid::ClippedElementCount(std::span<const std::uint64_t> cell) const {

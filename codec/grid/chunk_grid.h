@@ -1,4 +1,4 @@
-// The regular chunk grid of an array: its grid cells, and the extent of each.
+// The chunk grid of an array: its grid cells, and the extent of each.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
+#include "codec/grid/grid_axis.h"
 
 namespace unshard {
 
@@ -27,24 +28,42 @@ class ChunkGrid {
   static Result<ChunkGrid> Make(std::vector<std::uint64_t> shape,
                                 std::vector<std::uint64_t> chunk_shape,
                                 std::vector<std::int64_t> origin = {});
+  // The same of axes, whose cells may differ.
+  static Result<ChunkGrid> OfAxes(std::vector<GridAxis> axes,
+                                  std::vector<std::int64_t> origin = {});
 
   [[nodiscard]] std::size_t rank() const { return shape_.size(); }
   [[nodiscard]] const std::vector<std::uint64_t>& shape() const { return shape_; }
+  // Of a regular grid: the shape of each chunk. Otherwise the largest extent along each axis.
   [[nodiscard]] const std::vector<std::uint64_t>& chunk_shape() const { return chunk_shape_; }
   [[nodiscard]] const std::vector<std::int64_t>& origin() const { return origin_; }
-  // ceil(shape / chunk_shape); a dimension of extent 0 has no cells.
+  // The number of cells along each axis; a dimension of extent 0 has no cells.
   [[nodiscard]] const std::vector<std::uint64_t>& grid_shape() const { return grid_shape_; }
   [[nodiscard]] std::uint64_t cell_count() const { return cell_count_; }
+  // Whether all chunks have the same shape, clipped ends apart.
+  [[nodiscard]] bool is_regular() const;
+  // Its positions are without the origin.
+  [[nodiscard]] const GridAxis& axis(std::size_t dimension) const { return axes_[dimension]; }
 
   [[nodiscard]] bool Contains(std::span<const std::uint64_t> cell) const;
+  // The index, along a dimension, of the cells that contain `position`, in array coordinates.
+  // Requires: a position within the array.
+  [[nodiscard]] std::uint64_t CellAt(std::size_t dimension, std::int64_t position) const;
   // The extent of the cell, clipped at the upper edge of the array. Requires: Contains(cell).
   [[nodiscard]] CellExtent Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const;
   // The sizes of the clipped extents. Requires: Contains(cell).
   [[nodiscard]] std::vector<std::uint64_t> ClippedShape(std::span<const std::uint64_t> cell) const;
   // The number of elements in the clipped extent, at most 2^64-1. Requires: Contains(cell).
   [[nodiscard]] std::uint64_t ClippedElementCount(std::span<const std::uint64_t> cell) const;
+  // The shape of the cell, which may reach beyond the array. Requires: Contains(cell).
+  [[nodiscard]] std::vector<std::uint64_t> WholeShape(std::span<const std::uint64_t> cell) const;
+
+  // The same grid, from 0, counted in boxes of the shape `unit`. Requires: each cell extent is a
+  // multiple of its unit.
+  [[nodiscard]] ChunkGrid InUnitsOf(std::span<const std::uint64_t> unit) const;
 
  private:
+  std::vector<GridAxis> axes_;
   std::vector<std::uint64_t> shape_, chunk_shape_, grid_shape_;
   std::vector<std::int64_t> origin_;
   std::uint64_t cell_count_ = 1;

@@ -126,6 +126,8 @@ void DescribeCodecs(const JsonValue& codecs, Description& array) {
 
 void DescribeZarr3(const ArrayMetadata& from, Description& array) {
   DescribeCodecs(from.sharding.is_null() ? from.codec_json : from.sharding, array);
+  // Shards of a rectilinear grid have no shape of their own, and schemas no other form for them.
+  if (!from.sharding.is_null() && !from.shard_shape) array.write_chunk.clear();
   const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
   array.fill_value = type != nullptr ? SchemaFillValueOf(*type, from.fill_json) : from.fill_json;
 }

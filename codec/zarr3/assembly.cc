@@ -28,9 +28,8 @@ struct OpenShard {
 
 class ZarrAssembly final : public ShardAssembly {
  public:
-  ZarrAssembly(const ZarrFormatLevels& levels, std::vector<ChunkPlace> places,
-               std::uint64_t base_size)
-      : levels_(levels), places_(std::move(places)), base_size_(base_size) {}
+  ZarrAssembly(ZarrFormatLevelsPtr levels, std::vector<ChunkPlace> places, std::uint64_t base_size)
+      : held_(std::move(levels)), places_(std::move(places)), base_size_(base_size) {}
 
   Result<AssemblyStep> Next(const PutChunk& put) override {
     if (!std::exchange(started_, true)) UNSHARD_RETURN_IF_ERROR(Start());
@@ -163,7 +162,8 @@ class ZarrAssembly final : public ShardAssembly {
     return begin;
   }
 
-  const ZarrFormatLevels& levels_;
+  const ZarrFormatLevelsPtr held_;
+  const ZarrFormatLevels& levels_ = *held_;
   const std::vector<ChunkPlace> places_;
   const std::uint64_t base_size_;  // 0 without a base
   bool started_ = false;
@@ -177,20 +177,20 @@ class ZarrAssembly final : public ShardAssembly {
 
 }  // namespace
 
-std::unique_ptr<ShardAssembly> AssembleZarrShard(const ZarrFormatLevels& levels,
+std::unique_ptr<ShardAssembly> AssembleZarrShard(ZarrFormatLevelsPtr levels,
                                                  const std::vector<AssembledChunk>& chunks) {
-  return std::make_unique<ZarrAssembly>(levels, InOrder(chunks), 0);
+  return std::make_unique<ZarrAssembly>(std::move(levels), InOrder(chunks), 0);
 }
 
-std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
+std::unique_ptr<ShardAssembly> AppendToZarrShard(ZarrFormatLevelsPtr levels,
                                                  const std::vector<AssembledChunk>& chunks,
                                                  std::uint64_t base_size) {
-  const ZarrFormatLevel& outer = *levels.front();
-  if (levels.size() > 1 || !outer.level.outer.empty()) return nullptr;
+  const ZarrFormatLevel& outer = *levels->front();
+  if (levels->size() > 1 || !outer.level.outer.empty()) return nullptr;
   // Only the index shows whether there is space for a crc32c: a chunk may follow it immediately.
   if (outer.level.index_at_start && outer.level.guess_checksum) return nullptr;
   if (base_size < outer.index.smallest_size()) return nullptr;
-  return std::make_unique<ZarrAssembly>(levels, InOrder(chunks), base_size);
+  return std::make_unique<ZarrAssembly>(std::move(levels), InOrder(chunks), base_size);
 }
 
 }  // namespace unshard

@@ -10,12 +10,11 @@
 
 namespace unshard {
 
-// ShardFormat::Assemble. The result refers to `levels`.
-std::unique_ptr<ShardAssembly> AssembleZarrShard(const ZarrFormatLevels& levels,
+// ShardFormat::Assemble of a shard with these levels.
+std::unique_ptr<ShardAssembly> AssembleZarrShard(ZarrFormatLevelsPtr levels,
                                                  const std::vector<AssembledChunk>& chunks);
-// ShardFormat::Append. A null pointer where only AssembleZarrShard is possible. The result refers
-// to `levels`.
-std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
+// ShardFormat::Append. A null pointer where only AssembleZarrShard is possible.
+std::unique_ptr<ShardAssembly> AppendToZarrShard(ZarrFormatLevelsPtr levels,
                                                  const std::vector<AssembledChunk>& chunks,
                                                  std::uint64_t base_size);
 

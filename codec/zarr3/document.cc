@@ -1,7 +1,6 @@
 #include "codec/zarr3/document.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -16,8 +15,10 @@
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
+#include "codec/zarr3/item_type.h"
 #include "codec/zarr3/layout_digest.h"
 #include "codec/zarr3/locator.h"
+#include "codec/zarr3/rectilinear.h"
 #include "codec/zarr3/shard.h"
 
 namespace unshard {
@@ -78,7 +79,7 @@ class ArrayReader {
     UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseChainSpec(codecs, array_.rank()));
     if (FindSharding(chain)) {
       array_.sharding = CodecsJson(chain);
-      array_.shard_shape = array_.chunk_shape;
+      if (stored_grid_ && stored_grid_->is_regular()) array_.shard_shape = array_.chunk_shape;
       auto inner = TakeSharding(chain, keys, codecs.path());
       if (!inner && inner.error().code != ErrorCode::kNotSupported)
         return Forward(inner.error(), "");
@@ -112,7 +113,10 @@ class ArrayReader {
     if (array.type_name == "bool" && is_digit) {
       set("fill_value", JsonValue::Boolean(fill->text() == "1"));
     }
-    if (array.shard_shape) {
+    if (!array.sharding.is_null()) {
+      if (TextOf(grid_, "name") == kRectilinear) {
+        grid_ = ExtensionJson("regular", JsonValue::Object());
+      }
       grid_.Find("configuration")->Set("chunk_shape", ExtentsJson(array.chunk_shape));
     }
     set("chunk_grid", std::move(grid_));
@@ -168,12 +172,25 @@ class ArrayReader {
     return has_parameters || has_more ? data_type_ : *data_type_.Find("name");
   }
 
-  // Sets chunk_shape to that of stored chunks; it stays empty where the grid is not regular.
+  // Sets chunk_shape to that of stored chunks; it stays empty where these differ, or the grid is not
+  // known.
   Status TakeGrid() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, source_.Member("chunk_grid"));
     UNSHARD_ASSIGN_OR_RETURN(grid_, NormaliseExtension(member));
-    if (TextOf(grid_, "name") != "regular") return {};
+    const std::string name = TextOf(grid_, "name");
+    if (name != "regular" && name != kRectilinear) {
+      stored_grid_ = NotSupported(member.path(), name, "expected \"regular\" or \"rectilinear\"");
+      return {};
+    }
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, member.Member("configuration"));
+    if (name == kRectilinear) {
+      stored_grid_ = ParseRectilinearGrid(configuration, array_.shape);
+      if (stored_grid_ && stored_grid_->is_regular()) {
+        array_.chunk_shape = stored_grid_->chunk_shape();
+      }
+      const bool is_damaged = !stored_grid_ && stored_grid_.error().code == ErrorCode::kDataLoss;
+      return is_damaged ? Forward(stored_grid_.error(), "") : Status();
+    }
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
     UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape,
                              ParseChunkShape(chunk_shape, array_.shape, kMaxExtent));
@@ -186,71 +203,54 @@ class ArrayReader {
     return {};
   }
 
-  [[nodiscard]] bool is_regular() const { return TextOf(grid_, "name") == "regular"; }
-
   // Returns the codecs of inner chunks.
   Result<ChainSpec> TakeSharding(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
                                  const std::string& path) {
-    if (!is_regular()) {
-      return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), "chunk_grid"),
-                  ": sharding is not supported with the grid \"", TextOf(grid_, "name"),
-                  "\"; expected \"regular\"");
-    }
+    UNSHARD_RETURN_IF_ERROR(stored_grid_);
     // Chunks of arrays whose type is not known, or whose fill value is damaged, are files as well.
     std::optional<Voxels> fill;
     if (fill_) {
       UNSHARD_ASSIGN_OR_RETURN(fill, Voxels::Make(array_.data_type, {1}, *fill_));
     }
     UNSHARD_ASSIGN_OR_RETURN(Unsharded unsharded,
-                             Unshard(chain, array_.chunk_shape, std::move(fill)));
+                             Unshard(chain, *stored_grid_, std::move(fill)));
     array_.chunk_shape = unsharded.chunk_shape;
     ZarrShardedArray sharded;
     auto grid = GridOf(array_);
     if (!grid) return Forward(std::move(grid).error(), path);
     sharded.grid = *std::move(grid);
-    sharded.shard_grid = stored_grid_;
+    sharded.shard_grid = *stored_grid_;
+    const bool is_regular = sharded.shard_grid.is_regular();
     UNSHARD_ASSIGN_OR_RETURN(sharded.key_encoding, keys);
     sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, unsharded.levels);
     sharded.keys = MakeZarrShardKeys(sharded.shard_grid, sharded.key_encoding);
     sharded.layout_digest = ZarrLayoutDigest(source_.value());
-    auto format =
-        MakeZarrShardFormat(std::move(unsharded.levels), std::move(unsharded.outer_codecs));
+    auto format = MakeZarrShardFormat(
+        std::move(unsharded.levels), std::move(unsharded.outer_codecs),
+        is_regular ? std::nullopt : std::optional<ChunkGrid>(sharded.shard_grid));
     if (!format) return Forward(std::move(format).error(), path);
     sharded.format = *std::move(format);
     node_.sharded = std::move(sharded);
     return std::move(unsharded.codecs);
   }
 
-  // Of items that are no voxels only the size is known; nothing where that varies, or the type is
-  // not known.
+  // Nothing where items differ in length, or the type is not known.
   [[nodiscard]] std::optional<ArrayRepresentation> StoredItems() const {
-    constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
-                                                             "null_terminated_bytes", "raw_bytes"};
-    constexpr std::uint64_t kMaxSize = ~std::uint32_t{0};
-    const std::string& name = array_.type_name;
-    const ArrayRepresentation items{array_.data_type, array_.rank()};
-    if (FindDataType(DataTypeDialect::kZarr, name)) return items;
-    auto size = DataTypeSize(DataTypeDialect::kZarr, name);
-    const JsonValue* const configuration = data_type_.Find("configuration");
-    if (IsOneOf(kSizedTypes, name) && configuration != nullptr) {
-      const auto length =
-          JsonCursor(*configuration, "").UnsignedMember("length_bytes", 1, kMaxSize);
-      if (length) size = *length;
-    }
-    if (!size) return std::nullopt;
-    return ArrayRepresentation{{DataType::Kind::kRaw, static_cast<std::uint32_t>(*size)},
-                               array_.rank()};
+    const auto item = FindItemType(data_type_);
+    if (!item) return std::nullopt;
+    return ArrayRepresentation{*item, array_.rank()};
   }
 
   // What only voxels need.
   Status TakeVoxels(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
                     const std::string& path) {
     const Status axes = TakeAxes();
-    if (!is_regular()) {
+    UNSHARD_RETURN_IF_ERROR(stored_grid_);
+    UNSHARD_RETURN_IF_ERROR(node_.presentable);
+    if (array_.chunk_shape.size() != array_.rank()) {
       return NotSupported(MemberPath(source_.path(), "chunk_grid"), TextOf(grid_, "name"),
                           "expected \"regular\"");
     }
-    UNSHARD_RETURN_IF_ERROR(node_.presentable);
     UNSHARD_RETURN_IF_ERROR(RefuseUnknownMembers());
     UNSHARD_RETURN_IF_ERROR(fill_);
     array_.fill_value = *fill_;
@@ -297,7 +297,7 @@ class ArrayReader {
   // Extension points in their current form.
   JsonValue data_type_, grid_, key_encoding_;
   Result<ByteVector> fill_;  // kNotSupported: the data type has no voxels
-  ChunkGrid stored_grid_;
+  Result<ChunkGrid> stored_grid_;  // of shards, where there are; kNotSupported: the grid is unknown
 };
 
 // The `node_type`. Fails where the document is none of this version.

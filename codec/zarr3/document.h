@@ -37,13 +37,14 @@ struct ZarrNode {
   Type type = Type::kGroup;
   // Where the node is one; of a group, `voxels` fails. In it chunk_shape, codec_json and codec are
   // those of inner chunks, `sharding` is the whole codec chain, and the attribute `dimension_units`
-  // has become `units`. Where the grid is not regular, chunk_shape is empty.
+  // has become `units`. Where chunks differ in shape, or the grid is not known, chunk_shape is
+  // empty; where shards do, shard_shape is.
   ArrayMetadata array;
   std::optional<ZarrShardedArray> sharded;  // arrays only; nothing: the array passes through
   // Fails with kNotSupported where chunks cannot be presented as they are stored, and then `voxels`
   // does: names the codec in index_codecs that is unknown or changes size, the unknown outer codec
-  // of a shard, the grid of a sharded array that is not regular, inner chunk shapes that do not
-  // divide the shard's.
+  // of a shard, the grid of a sharded array that is unknown, inner chunk shapes that do not divide
+  // the shard's.
   Status presentable;
   // JSON: two arrays store their chunks in the same way if their layouts mean the same.
   std::string layout;

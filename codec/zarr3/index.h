@@ -73,7 +73,8 @@ struct ZarrFormatLevel {
   const ShardLevel level;
   const ZarrIndexCodec index;  // refers to `level`
 };
-using ZarrFormatLevels = std::vector<std::unique_ptr<ZarrFormatLevel>>;  // outermost first
+using ZarrFormatLevels = std::vector<std::shared_ptr<const ZarrFormatLevel>>;  // outermost first
+using ZarrFormatLevelsPtr = std::shared_ptr<const ZarrFormatLevels>;
 
 // The position of page `page` in the shards of each level but the innermost.
 std::vector<std::uint64_t> PositionsOfPage(const ZarrFormatLevels& levels, std::uint64_t page);

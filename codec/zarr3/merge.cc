@@ -18,6 +18,7 @@
 #include "codec/types/fill_value.h"
 #include "codec/zarr3/document.h"
 #include "codec/zarr3/layout_digest.h"
+#include "codec/zarr3/rectilinear.h"
 
 namespace unshard {
 namespace {
@@ -157,10 +158,21 @@ class ZarrMerger {
       if (known_member != nullptr && known_member->decides_layout && !own_shape) continue;
       UNSHARD_RETURN_IF_ERROR(MergeMember(stored, before, after, key, place));
     }
+    if (TextOf(before, "node_type") == "array" && path.empty()) ReachShape(stored, before);
     return {};
   }
 
  private:
+  // The list of shards of a rectilinear grid grows with the array. `before` has the inner chunks.
+  static void ReachShape(JsonValue& stored, const JsonValue& before) {
+    JsonValue& grid = *stored.Find("chunk_grid");
+    if (TextOf(grid, "name") != kRectilinear) return;
+    const auto inner = JsonCursor(*before.Find("chunk_grid"), "").Member("configuration");
+    const JsonCursor shape(*stored.Find("shape"), "");
+    ExtendRectilinearGrid(*grid.Find("configuration"), *shape.UnsignedItems(0, ~std::uint64_t{0}),
+                          *(*inner).Member("chunk_shape")->UnsignedItems(1, ~std::uint64_t{0}));
+  }
+
   Status MergeMember(JsonValue& stored, const JsonValue& before, const JsonValue& after,
                      const std::string& key, const NodePlace& place) {
     const JsonValue* was = before.Find(key);

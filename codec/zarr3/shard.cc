@@ -25,9 +25,10 @@ RangeRequest IndexRequest(const ZarrFormatLevel& outer) {
 // Walks the index of each level in turn; `positions` say which nested shard to enter.
 class ZarrIndexWalk final : public IndexWalk {
  public:
-  ZarrIndexWalk(const ZarrFormatLevels& levels, std::vector<std::uint64_t> positions,
-                std::uint64_t max_index_bytes)
-      : levels_(levels), positions_(std::move(positions)), max_index_bytes_(max_index_bytes) {}
+  ZarrIndexWalk(ZarrFormatLevelsPtr levels, std::uint64_t page, std::uint64_t max_index_bytes)
+      : held_(std::move(levels)),
+        positions_(PositionsOfPage(levels_, page)),
+        max_index_bytes_(max_index_bytes) {}
 
   RangeRequest Start() override {
     const ZarrFormatLevel& outer = *levels_.front();
@@ -52,6 +53,8 @@ class ZarrIndexWalk final : public IndexWalk {
     }
     UNSHARD_ASSIGN_OR_RETURN(const ByteVector index, current.index.Decode(bytes, body_.size));
     if (depth_ + 1 == levels_.size()) return MakePage(index);
+    // The number of pages is that of the largest shard.
+    if (positions_[depth_] >= current.level.chunk_count) return IndexPage();
     const ZarrIndexRow row = current.index.Row(index, positions_[depth_]);
     if (row.empty()) return IndexPage();
     const ByteRange nested = Locate(row);
@@ -128,7 +131,8 @@ class ZarrIndexWalk final : public IndexWalk {
     return IndexPage(std::move(entries));
   }
 
-  const ZarrFormatLevels& levels_;
+  const ZarrFormatLevelsPtr held_;
+  const ZarrFormatLevels& levels_ = *held_;
   const std::vector<std::uint64_t> positions_;
   const std::uint64_t max_index_bytes_;
   std::size_t depth_ = 0;
@@ -142,22 +146,22 @@ constexpr std::uint64_t kMostIndexAtOpening = (std::uint64_t{1} << 20) + 1024;
 
 class ZarrShardFormat final : public ShardFormat {
  public:
-  ZarrShardFormat(ZarrFormatLevels levels, std::vector<BytesCodecPtr> outer_codecs,
-                  std::uint64_t page_count)
+  ZarrShardFormat(ZarrFormatLevelsPtr levels, std::vector<BytesCodecPtr> outer_codecs,
+                  std::uint64_t page_count, std::optional<ChunkGrid> shards)
       : levels_(std::move(levels)),
         outer_codecs_(std::move(outer_codecs)),
-        page_count_(page_count) {}
+        page_count_(page_count),
+        shards_(std::move(shards)) {}
 
-  [[nodiscard]] std::unique_ptr<IndexWalk> Walk(std::uint64_t /*shard*/, std::uint64_t page,
+  [[nodiscard]] std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                                 std::uint64_t max_index_bytes) const override {
-    return std::make_unique<ZarrIndexWalk>(levels_, PositionsOfPage(levels_, page),
-                                           max_index_bytes);
+    return std::make_unique<ZarrIndexWalk>(LevelsOf(shard), page, max_index_bytes);
   }
 
   // The whole index or nothing: a part cannot be checked against its checksum.
   [[nodiscard]] RangeRequest opening_range() const override {
     if (has_outer_codecs()) return RangeRequest::At(0, kMaxOpeningBytes);
-    const RangeRequest index = IndexRequest(*levels_.front());
+    const RangeRequest index = IndexRequest(*levels_->front());
     return index.size <= kMostIndexAtOpening ? index : RangeRequest::At(0, 0);
   }
   [[nodiscard]] std::uint64_t page_count() const override { return page_count_; }
@@ -189,19 +193,19 @@ class ZarrShardFormat final : public ShardFormat {
   }
   [[nodiscard]] std::uint64_t fixed_index_bytes() const override {
     std::uint64_t bytes = 0;
-    for (const auto& level : levels_) bytes += level->index.encoded_size();
+    for (const auto& level : *levels_) bytes += level->index.encoded_size();
     return bytes;
   }
   [[nodiscard]] std::unique_ptr<ShardAssembly> Assemble(
-      std::uint64_t /*shard*/, std::vector<AssembledChunk> chunks) const override {
-    return AssembleZarrShard(levels_, chunks);
+      std::uint64_t shard, std::vector<AssembledChunk> chunks) const override {
+    return AssembleZarrShard(LevelsOf(shard), chunks);
   }
-  [[nodiscard]] std::unique_ptr<ShardAssembly> Append(std::uint64_t /*shard*/,
+  [[nodiscard]] std::unique_ptr<ShardAssembly> Append(std::uint64_t shard,
                                                       std::vector<AssembledChunk> chunks,
                                                       std::vector<std::uint64_t> /*changed_pages*/,
                                                       std::uint64_t base_size) const override {
     if (has_outer_codecs()) return nullptr;
-    return AppendToZarrShard(levels_, chunks, base_size);
+    return AppendToZarrShard(LevelsOf(shard), chunks, base_size);
   }
   [[nodiscard]] Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }
   [[nodiscard]] Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override {
@@ -216,9 +220,22 @@ class ZarrShardFormat final : public ShardFormat {
   }
 
  private:
-  const ZarrFormatLevels levels_;
+  [[nodiscard]] ZarrFormatLevelsPtr LevelsOf(std::uint64_t shard) const {
+    if (!shards_) return levels_;
+    GridCell cell(shards_->rank());
+    CellOfLinearIndex(shards_->grid_shape(), shard, cell);
+    ShardLevel outermost = levels_->front()->level;
+    outermost.grid_shape = GridShapeAt(outermost, *shards_, cell);
+    outermost.chunk_count = *CheckedProduct(outermost.grid_shape);
+    ZarrFormatLevels levels = *levels_;
+    levels.front() = std::make_shared<ZarrFormatLevel>(std::move(outermost));
+    return std::make_shared<const ZarrFormatLevels>(std::move(levels));
+  }
+
+  const ZarrFormatLevelsPtr levels_;
   const std::vector<BytesCodecPtr> outer_codecs_;
   const std::uint64_t page_count_;
+  const std::optional<ChunkGrid> shards_;  // where they differ in shape
 };
 
 class ZarrShardKeys final : public ShardKeys {
@@ -245,8 +262,18 @@ class ZarrShardKeys final : public ShardKeys {
 
 }  // namespace
 
+std::vector<std::uint64_t> GridShapeAt(const ShardLevel& outermost, const ChunkGrid& shards,
+                                       std::span<const std::uint64_t> cell) {
+  std::vector<std::uint64_t> shape;
+  for (const std::size_t axis : outermost.axes) {
+    shape.push_back(shards.axis(axis).CellExtent(cell[axis]) / outermost.chunk_shape[axis]);
+  }
+  return shape;
+}
+
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
-    std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs) {
+    std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs,
+    std::optional<ChunkGrid> shards) {
   std::uint64_t pages = 1;
   for (std::size_t depth = 0; depth + 1 < levels.size(); ++depth) {
     const auto product = CheckedMultiply(pages, levels[depth].chunk_count);
@@ -257,10 +284,11 @@ Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
   }
   ZarrFormatLevels format_levels;
   for (ShardLevel& level : levels) {
-    format_levels.push_back(std::make_unique<ZarrFormatLevel>(std::move(level)));
+    format_levels.push_back(std::make_shared<ZarrFormatLevel>(std::move(level)));
   }
-  return std::make_shared<ZarrShardFormat>(std::move(format_levels), std::move(outer_codecs),
-                                           pages);
+  return std::make_shared<ZarrShardFormat>(
+      std::make_shared<const ZarrFormatLevels>(std::move(format_levels)), std::move(outer_codecs),
+      pages, std::move(shards));
 }
 
 std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,

@@ -5,7 +5,10 @@
 // page. codec/FORMATS.md, "Zarr v3". Pure functions; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "codec/chain/unshard.h"
@@ -16,13 +19,21 @@
 
 namespace unshard {
 
-// The format of shards with these levels, outermost first. `outer_codecs` are the bytes-to-bytes
+// The number of inner chunks along each dimension of the outermost level in the shard at `cell` of
+// the grid `shards`, in which shards may differ. `shards` and the level's chunk_shape are counted in
+// the same unit.
+std::vector<std::uint64_t> GridShapeAt(const ShardLevel& outermost, const ChunkGrid& shards,
+                                       std::span<const std::uint64_t> cell);
+
+// The format of shards with these levels, outermost first. `shards` is their grid where they differ
+// in shape; then grid_shape and chunk_count of the outermost level are upper bounds. `outer_codecs` are the bytes-to-bytes
 // codecs after the outermost sharding_indexed, in order of encoding, where one of them has no fixed
 // overhead; `outer` of the outermost level is then empty. Fails with kNotSupported where a shard
 // has 2^64 pages or more. A walk requests the index of each level; the opening range contains the
 // outermost one, or nothing where that is long. An object of length 0 is damaged.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
-    std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs);
+    std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs,
+    std::optional<ChunkGrid> shards = std::nullopt);
 
 // Chunk keys of the stored shards.
 std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,

@@ -38,7 +38,8 @@ std::uint64_t ChunksOf(const ArrayMetadata& array) {
 }
 
 bool IsSharded(const ArrayMetadata& array) {
-  return array.shard_shape.has_value() || array.sharding.is_object();
+  const bool is_zarr = array.dialect == ArrayDialect::kZarr3;
+  return array.shard_shape || (is_zarr ? !array.sharding.is_null() : array.sharding.is_object());
 }
 
 // At most: of volumes shards may be empty.

@@ -36,11 +36,11 @@ bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Differ
                      [](const auto& each) { return !each.removed; });
 }
 
-// Whether the slots of a shard are in C order of the array's own dimensions: the index is not
-// nested, and no transpose precedes sharding_indexed.
+// Whether the slots of each shard are in C order of the array's own dimensions: the index is not
+// nested, and no transpose precedes sharding_indexed. `chunks_per_shard`: along each dimension.
 bool SlotsFollowGrid(const ZarrShardedArray& array,
                      const std::vector<std::uint64_t>& chunks_per_shard) {
-  if (array.format->page_count() != 1) return false;
+  if (array.format->page_count() != 1 || !array.shard_grid.is_regular()) return false;
   std::uint64_t step = 1;
   for (std::size_t d = chunks_per_shard.size(); d-- > 0; step *= chunks_per_shard[d]) {
     if (chunks_per_shard[d] == 1 || array.grid.grid_shape()[d] == 1) continue;
@@ -72,7 +72,8 @@ ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
     : FlatTree(ordinal, std::move(shards), std::move(reader), std::move(store)),
       array_(array),
       positions_(array),
-      names_(array.key_encoding, array.grid.grid_shape()) {
+      names_(array.key_encoding, array.grid.grid_shape()),
+      shards_of_chunks_(array.shard_grid.InUnitsOf(array.grid.chunk_shape())) {
   std::uint64_t next = positions_.end();
   for (unsigned level = 0; level <= depth(); ++level) {
     first_of_level_.push_back(next);
@@ -82,21 +83,22 @@ ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
     }
     next += count;
   }
-  for (std::size_t d = 0; d < array.grid.rank(); ++d) {
-    chunks_per_shard_.push_back(array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d]);
-  }
-  slots_follow_grid_ = positions_.end() > 0 && SlotsFollowGrid(array, chunks_per_shard_);
+  slots_follow_grid_ =
+      positions_.end() > 0 && SlotsFollowGrid(array, shards_of_chunks_.chunk_shape());
 }
 
 std::uint64_t ZarrTree::ChunksInShard(std::uint64_t shard) const {
   GridCell in_shard_grid(array_.grid.rank());
   CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
-  std::uint64_t count = 1;
-  for (std::size_t d = 0; d < in_shard_grid.size(); ++d) {
-    const std::uint64_t begin = in_shard_grid[d] * chunks_per_shard_[d];
-    count *= std::min(chunks_per_shard_[d], array_.grid.grid_shape()[d] - begin);
+  return shards_of_chunks_.ClippedElementCount(in_shard_grid);
+}
+
+GridCell ZarrTree::ShardCell(const GridCell& indices) const {
+  GridCell shard_cell;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    shard_cell.push_back(shards_of_chunks_.axis(d).CellAt(indices[d]));
   }
-  return count;
+  return shard_cell;
 }
 
 ChunkTree::Match ZarrTree::Child(const GridDirectory& in, std::uint64_t index) const {
@@ -109,9 +111,7 @@ std::string ZarrTree::StoreDirectory(const GridDirectory& in) const {
   std::string path = directory();
   if (in.level > 0 && names_.prefix_levels() > 0) path = JoinPath(path, names_.Path({1, 0}));
   const GridCell indices = names_.Indices(in);
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    path = JoinPath(path, std::to_string(indices[d] / chunks_per_shard_[d]));
-  }
+  for (const std::uint64_t index : ShardCell(indices)) path = JoinPath(path, std::to_string(index));
   return path;
 }
 
@@ -141,10 +141,7 @@ Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in, Time since) {
   const UnpublishedChunks* const overlay = unpublished();
   if (overlay && !overlay->empty() && overlay->HoldsChunks(ordinal(), in)) return true;
   const GridCell indices = names_.Indices(in);
-  GridCell shard_cell;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    shard_cell.push_back(indices[d] / chunks_per_shard_[d]);
-  }
+  GridCell shard_cell = ShardCell(indices);
   // What the listing has probed holds for its directories, too.
   return HoldsChunksIn(StoreDirectory(in), shard_cell, indices,
                        lists() ? since : ShardLister::kAnyAge);
@@ -193,8 +190,9 @@ Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& ind
   CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
   std::uint64_t slots = 1;
   for (std::size_t d = 0; d < cell.size(); ++d) {
-    cell[d] = d < indices.size() ? indices[d] : cell[d] * chunks_per_shard_[d];
-    if (d >= indices.size()) slots *= chunks_per_shard_[d];
+    const GridAxis& axis = shards_of_chunks_.axis(d);
+    if (d >= indices.size()) slots *= axis.CellExtent(cell[d]);
+    cell[d] = d < indices.size() ? indices[d] : axis.Begin(cell[d]);
   }
   if (slots_follow_grid_) {
     // The slots that share their first indices are consecutive.
@@ -272,8 +270,9 @@ Result<std::vector<std::uint64_t>> ZarrTree::IndicesOfWalk(const std::string& st
   std::uint64_t begin = 0;
   std::uint64_t end = array_.shard_grid.grid_shape()[d];
   if (const auto& within = nested.walk.within) {
-    begin = within->begin[d] / chunks_per_shard_[d];
-    end = std::min(end, (within->end[d] - 1) / chunks_per_shard_[d] + 1);
+    const GridAxis& axis = shards_of_chunks_.axis(d);
+    begin = axis.CellAt(within->begin[d]);
+    end = std::min(end, axis.CellAt(within->end[d] - 1) + 1);
     if (begin + 1 == end) return std::vector{begin};
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto stored,
@@ -337,8 +336,8 @@ void ZarrTree::ListAhead(const std::function<std::string(std::uint64_t)>& below,
 CellBox ZarrTree::BoxOfShards(const GridCell& shard_cell) const {
   CellBox box{GridCell(array_.grid.rank()), array_.grid.grid_shape()};
   for (std::size_t d = 0; d < shard_cell.size(); ++d) {
-    box.begin[d] = shard_cell[d] * chunks_per_shard_[d];
-    box.end[d] = std::min(box.end[d], box.begin[d] + chunks_per_shard_[d]);
+    box.begin[d] = shards_of_chunks_.axis(d).Begin(shard_cell[d]);
+    box.end[d] = shards_of_chunks_.axis(d).End(shard_cell[d]);
   }
   return box;
 }
@@ -354,16 +353,12 @@ std::vector<std::uint64_t> ZarrTree::WithUnpublished(
     const GridDirectory& in, const std::vector<std::uint64_t>& stored,
     const std::vector<std::uint64_t>& unpublished) const {
   const std::size_t dimension = names_.IndexCount(in);
-  const GridCell indices = names_.Indices(in);
+  const GridCell above = ShardCell(names_.Indices(in));
   std::vector<std::uint64_t> numbers = stored;
   GridCell shard_cell(array_.grid.rank());
   for (const std::uint64_t shard : unpublished) {
     CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
-    bool below = true;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      below = below && shard_cell[d] == indices[d] / chunks_per_shard_[d];
-    }
-    if (below) numbers.push_back(shard_cell[dimension]);
+    if (std::equal(above.begin(), above.end(), shard_cell.begin())) numbers.push_back(shard_cell[dimension]);
   }
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -387,11 +382,9 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
   if (ListsWholeGrid(mode) || (mode == ListMode::kGrid && in.level < depth())) {
     return ListIndices(in, {cookie, extent, true, {}, {}}, visitor, damaged, more);
   }
-  const std::uint64_t per_shard = chunks_per_shard_[dimension];
-  GridCell shard_cell;
-  for (const std::uint64_t index : names_.Indices(in)) {
-    shard_cell.push_back(index / chunks_per_shard_[shard_cell.size()]);
-  }
+  if (cookie >= extent) return {};
+  const GridAxis& axis = shards_of_chunks_.axis(dimension);
+  const GridCell shard_cell = ShardCell(names_.Indices(in));
   // Before the shards: see AfterPublishes().
   const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   UNSHARD_ASSIGN_OR_RETURN(
@@ -402,18 +395,18 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
   run.since = stored.read;
   for (const GridDirectory& other : others) {
     run.others.push_back(names_.Indices(other).back());
-    numbers.push_back(run.others.back() / per_shard);
+    numbers.push_back(axis.CellAt(run.others.back()));
   }
   std::sort(run.others.begin(), run.others.end());
   numbers = WithUnpublished(in, numbers, unpublished);
   const std::uint64_t end = array_.shard_grid.grid_shape()[dimension];
   numbers.erase(std::lower_bound(numbers.begin(), numbers.end(), end), numbers.end());
-  const auto first = std::lower_bound(numbers.begin(), numbers.end(), cookie / per_shard);
+  const auto first = std::lower_bound(numbers.begin(), numbers.end(), axis.CellAt(cookie));
   for (auto number = first; number != numbers.end() && more; ++number) {
-    run.begin = std::max(cookie, *number * per_shard);
-    run.end = std::min(extent, (*number + 1) * per_shard);
+    run.begin = std::max(cookie, axis.Begin(*number));
+    run.end = axis.End(*number);
     // What a listing that goes on begins with was loaded before.
-    if (run.begin == *number * per_shard) {
+    if (run.begin == axis.Begin(*number)) {
       LoadRows(in, numbers, static_cast<std::size_t>(number - numbers.begin()), run.since);
     }
     UNSHARD_RETURN_IF_ERROR(ListIndices(in, run, visitor, damaged, more));
@@ -429,10 +422,10 @@ ShardLister::Time ZarrTree::Begun() const {
 }
 
 void ZarrTree::LoadRows(const GridDirectory& in, Rows rows, std::size_t from, Time since) {
-  const std::uint64_t per_shard = chunks_per_shard_[names_.IndexCount(in)];
+  const GridAxis& axis = shards_of_chunks_.axis(names_.IndexCount(in));
   if (in.level == depth()) {
     const auto shard_of = [&](std::uint64_t row) {
-      return Child(in, row * per_shard).chunk.slot.shard;
+      return Child(in, axis.Begin(row)).chunk.slot.shard;
     };
     if (HasPages(shard_of(rows[from])) == Has::kAll) return;
     const Rows next = rows.subspan(from, std::min(kPagesAtOnce, rows.size() - from));
@@ -445,7 +438,7 @@ void ZarrTree::LoadRows(const GridDirectory& in, Rows rows, std::size_t from, Ti
   const Rows next = rows.subspan(from, std::min(kRowsAtOnce, rows.size() - from));
   if (next.size() == 1) return;
   ForEachInParallel(next.size(), kRowsAtOnce, [&](std::size_t i) {
-    static_cast<void>(HoldsChunks(Child(in, next[i] * per_shard).directory, since));
+    static_cast<void>(HoldsChunks(Child(in, axis.Begin(next[i])).directory, since));
   });
 }
 
@@ -454,8 +447,8 @@ void ZarrTree::ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
   std::vector<std::uint64_t> prefixes{0};
   for (std::size_t d = 0; d < shard_indices.size(); ++d) {
     const std::uint64_t extent = array_.grid.grid_shape()[d];
-    const std::uint64_t begin = shard_indices[d] * chunks_per_shard_[d];
-    const std::uint64_t end = std::min(extent, begin + chunks_per_shard_[d]);
+    const std::uint64_t begin = shards_of_chunks_.axis(d).Begin(shard_indices[d]);
+    const std::uint64_t end = shards_of_chunks_.axis(d).End(shard_indices[d]);
     std::vector<std::uint64_t> deeper;
     for (const std::uint64_t prefix : prefixes) {
       for (std::uint64_t index = begin; index < end; ++index) {

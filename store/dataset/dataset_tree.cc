@@ -354,8 +354,10 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   }
   if (node.sharded) {
     found.format = "zarr v3 array, sharded";
-    found.shard_shape = node.sharded->shard_grid.chunk_shape();
-    found.description += ", in shards of " + ShapeText(found.shard_shape);
+    found.shard_shape = node.array.shard_shape.value_or(std::vector<std::uint64_t>());
+    found.description += found.shard_shape.empty() && node.array.rank() > 0
+                             ? ", in shards of several shapes"
+                             : ", in shards of " + ShapeText(found.shard_shape);
     const std::string stored = StoredDirectory(path);
     const auto make = [&] { return stored_.OpenZarr(stored, *node.sharded); };
     UNSHARD_ASSIGN_OR_RETURN(

@@ -91,8 +91,9 @@ void AddStoredTrees(const StoredDataset& dataset, const ViewSource& source,
   const std::size_t first = found.size() - source.levels.size();
   for (std::size_t i = 0; i < source.levels.size(); ++i) {
     const ViewSource::Level& level = source.levels[i];
-    if (level.zarr_shards)
+    if (level.zarr_shards && level.zarr_shards->shard_grid.is_regular()) {
       found[first + i].shard_shape = level.zarr_shards->shard_grid.chunk_shape();
+    }
     if (level.precomputed_shards || level.zarr_shards) found[first + i].tree = dataset.arrays[i];
   }
 }

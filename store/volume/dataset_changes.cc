@@ -132,7 +132,8 @@ Status DatasetChanges::RemoveOutside(const std::shared_ptr<ShardedTree>& tree,
   CellOfLinearIndex(shards.grid_shape(), shard, at);
   bool inside = true;
   for (std::size_t d = 0; d < at.size(); ++d) {
-    inside = inside && (at[d] + 1) * shards.chunk_shape()[d] <= wanted.shape()[d];
+    const GridAxis& axis = shards.axis(d);
+    inside = inside && axis.Begin(at[d]) + axis.CellExtent(at[d]) <= wanted.shape()[d];
   }
   if (inside) return {};
   std::vector<ChunkRef> outside;

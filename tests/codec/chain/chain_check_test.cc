@@ -303,7 +303,21 @@ TEST(ZarrCheckTest, SizesFollowOnlyFromWhatIsKnown) {
                  R"("bytes")"),
             240u);
   EXPECT_EQ(size(R"("string")", R"("vlen-utf8")"), std::nullopt);
-  EXPECT_EQ(size(R"("int4")", R"("bytes")"), std::nullopt);
+  EXPECT_EQ(size(R"("int4")", R"("bytes")"), 6u) << "an item is a byte";
+  EXPECT_EQ(size(R"("int4")", R"("packbits")"), std::nullopt);
+  const auto structure = [](const std::string& name, const std::string& fields) {
+    return R"({"name": ")" + name + R"(", "configuration": {"fields": )" + fields + "}}";
+  };
+  const std::string point = structure(
+      "struct", R"([{"name": "x", "data_type": "float32"}, {"name": "t", "data_type": "int8"}])");
+  EXPECT_EQ(size(point, R"("bytes")"), 30u);
+  EXPECT_EQ(size(structure("struct", R"([{"name": "p", "data_type": )" + point + "}]"),
+                 R"("bytes")"),
+            30u);
+  EXPECT_EQ(size(structure("structured", R"([["a", "int16"], ["b", "r24"]])"), R"("bytes")"), 30u);
+  for (const char* const fields : {R"([{"name": "x", "data_type": "string"}])", "[[]]", "3", "[]"}) {
+    EXPECT_EQ(size(structure("struct", fields), R"("bytes")"), std::nullopt) << fields;
+  }
   const std::string cast = R"({"name": "cast_value", "configuration": {"data_type": "uint8"}},)";
   EXPECT_EQ(size(R"("float64")", R"("bytes")", cast), std::nullopt);
   EXPECT_EQ(size(R"("uint8")", R"("bytes", {"name": "numcodecs.shuffle"})"), std::nullopt);

@@ -239,16 +239,83 @@ TEST(ZarrMetadataTest, RefusesStorageTransformers) {
   Parse(Array("[" + kBytes + "]", R"(, "storage_transformers": [])"));
 }
 
-TEST(ZarrMetadataTest, PassesRectilinearGridsThroughButNotUnderSharding) {
-  const auto with_grid = [](std::string text) {
-    const std::string regular = R"({"name": "regular", "configuration": {"chunk_shape": [8, 10]}})";
-    return text.replace(text.find(regular), regular.size(),
-                        R"({"name": "rectilinear", "configuration": {"kind": "inline"}})");
-  };
-  const std::string plain = with_grid(Array("[" + kBytes + "]"));
+using ShardLocations = std::vector<std::pair<GridCell, ShardSlot>>;
+
+std::string WithGrid(std::string document, const std::string& grid) {
+  const std::string regular = R"({"name": "regular", "configuration": {"chunk_shape": [8, 10]}})";
+  return document.replace(document.find(regular), regular.size(), grid);
+}
+
+std::string Rectilinear(const std::string& chunk_shapes) {
+  return R"({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": )" +
+         chunk_shapes + "}}";
+}
+
+TEST(ZarrMetadataTest, PassesGridsThatAreUnknownThroughButNotUnderSharding) {
+  const std::string unknown = R"({"name": "hexagonal", "configuration": {"side": 5}})";
+  const std::string plain = WithGrid(Array("[" + kBytes + "]"), unknown);
   EXPECT_EQ(Parse(plain).unsharded_text, plain);
-  ExpectFailure(with_grid(Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]")),
-                ErrorCode::kNotSupported, "rectilinear");
+  ExpectFailure(WithGrid(Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]"), unknown),
+                ErrorCode::kNotSupported, "hexagonal");
+}
+
+TEST(ZarrMetadataTest, PassesRectilinearGridsThrough) {
+  for (const char* const shapes : {"[[8, 8], [3, [5, 2], 7]]", "[4, [[6, 4]]]", "[16, 100]"}) {
+    const std::string text = WithGrid(Array("[" + kBytes + "]"), Rectilinear(shapes));
+    const ZarrNode node = Parse(text);
+    EXPECT_EQ(node.unsharded_text, text);
+    EXPECT_FALSE(node.sharded);
+  }
+  const ZarrNode node = Parse(WithGrid(Array("[" + kBytes + "]"), Rectilinear("[[1, 15], 20]")));
+  EXPECT_EQ(node.array.voxels.error().message,
+            "chunk_grid: \"rectilinear\" is not supported; expected \"regular\"");
+  const ZarrNode regular = Parse(WithGrid(Array("[" + kBytes + "]"), Rectilinear("[4, [[6, 4]]]")));
+  EXPECT_TRUE(regular.array.voxels);
+  EXPECT_EQ(regular.array.chunk_shape, (Shape{4, 6}));
+}
+
+TEST(ZarrMetadataTest, RectilinearShardsAreARegularGridOfInnerChunks) {
+  const std::string sharding = "[" + Sharding("[4, 5]", R"(["bytes"])") + "]";
+  const ZarrNode node = Parse(WithGrid(Array(sharding), Rectilinear("[[4, 12], [10, [5, 2]]]")));
+  EXPECT_NE(node.unsharded_text.find(R"("chunk_shape": [4, 5])"), std::string::npos);
+  EXPECT_EQ(node.unsharded_text.find("rectilinear"), std::string::npos);
+  ASSERT_TRUE(node.sharded);
+  EXPECT_TRUE(node.array.voxels);
+  EXPECT_EQ(node.array.shard_shape, std::nullopt);
+  EXPECT_EQ(node.sharded->shard_grid.grid_shape(), (Shape{2, 3}));
+  // Each shard has slots of its own shape.
+  const ShardLocations expected = {{{0, 0}, {0, 0, 0}}, {{0, 1}, {0, 0, 1}}, {{0, 2}, {1, 0, 0}},
+                                   {{0, 3}, {2, 0, 0}}, {{1, 0}, {3, 0, 0}}, {{3, 1}, {3, 0, 5}},
+                                   {{3, 2}, {4, 0, 2}}, {{2, 3}, {5, 0, 1}}};
+  for (const auto& [cell, slot] : expected) {
+    EXPECT_EQ(node.sharded->locator->Locate(cell), slot);
+    GridCell found(2);
+    EXPECT_TRUE(node.sharded->locator->CellAt(slot, found));
+    EXPECT_EQ(found, cell);
+  }
+  GridCell none(2);
+  EXPECT_FALSE(node.sharded->locator->CellAt({1, 0, 1}, none));
+  EXPECT_FALSE(node.sharded->locator->CellAt({3, 0, 6}, none));
+}
+
+TEST(ZarrMetadataTest, RefusesRectilinearGridsThatAreDamaged) {
+  const std::string plain = Array("[" + kBytes + "]");
+  const std::string where = "chunk_grid.configuration.chunk_shapes";
+  const std::vector<std::pair<std::string, std::string>> damaged = {
+      {"[[8, 8]]", where + ": expected 2 axes, as many as `shape`"},
+      {"[[8, 7], 20]", where + "[0]: expected chunk extents whose sum is 16 or more, found 15"},
+      {"[[], 20]", where + "[0]: expected chunk extents"},
+      {"[16, [0, 20]]", where + "[1][0]"},
+      {"[16, [[20, 0]]]", where + "[1][0][1]"},
+      {"[16, [[1, 2, 3]]]", where + "[1][0]: expected an extent, or [extent, count]"},
+      {"[16, [[9000000000000000000, 9000000000000000000]]]", where + "[1]"},
+      {"[16, \"all\"]", where + "[1]"}};
+  for (const auto& [shapes, message] : damaged) {
+    ExpectFailure(WithGrid(plain, Rectilinear(shapes)), ErrorCode::kDataLoss, message);
+  }
+  const std::string sharded = Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]");
+  ExpectFailure(WithGrid(sharded, Rectilinear("[[4, 6, 6], 20]")), ErrorCode::kNotSupported,
+                "expected a divisor of the shard's extent 6, found 4");
 }
 
 TEST(ZarrMetadataTest, ServesRankZero) {

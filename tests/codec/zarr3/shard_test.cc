@@ -28,7 +28,7 @@ Unsharded Resolve(const std::string& codecs, const std::vector<std::uint64_t>& s
   EXPECT_TRUE(json) << json.error().message;
   const auto chain = ParseChainSpec(JsonCursor(*json, "codecs"), shard_shape.size());
   EXPECT_TRUE(chain) << chain.error().message;
-  auto sharding = Unshard(*chain, shard_shape, std::nullopt);
+  auto sharding = Unshard(*chain, *ChunkGrid::Make(shard_shape, shard_shape), std::nullopt);
   EXPECT_TRUE(sharding) << sharding.error().message;
   return *std::move(sharding);
 }

@@ -1,0 +1,105 @@
+#include "codec/grid/grid_axis.h"
+
+#include <algorithm>
+
+#include "codec/core/byte_range.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxEnd = ~std::uint64_t{0} >> 1;
+
+}  // namespace
+
+Result<GridAxis> GridAxis::Regular(std::uint64_t extent, std::uint64_t cell_extent) {
+  if (cell_extent == 0) {
+    return Fail(ErrorCode::kDataLoss, "expected a chunk extent of 1 or more, found 0");
+  }
+  GridAxis axis;
+  axis.runs_ = {{0, 0, cell_extent}};
+  axis.extent_ = extent;
+  axis.cells_ = extent / cell_extent + (extent % cell_extent != 0);
+  axis.max_cell_extent_ = cell_extent;
+  return axis;
+}
+
+Result<GridAxis> GridAxis::Make(std::uint64_t extent, std::span<const CellRun> runs) {
+  GridAxis axis;
+  axis.runs_.clear();
+  axis.extent_ = extent;
+  std::uint64_t cells = 0, begin = 0;
+  for (const CellRun& run : runs) {
+    if (run.cell_extent == 0 || run.count == 0) {
+      return Fail(ErrorCode::kDataLoss, "expected chunk extents and counts of 1 or more, found 0");
+    }
+    if (axis.runs_.empty() || axis.runs_.back().cell_extent != run.cell_extent) {
+      axis.runs_.push_back({cells, begin, run.cell_extent});
+    }
+    axis.max_cell_extent_ = std::max(axis.max_cell_extent_, run.cell_extent);
+    const auto length = CheckedMultiply(run.cell_extent, run.count);
+    if (!length || *length > kMaxEnd - begin) {
+      return Fail(ErrorCode::kDataLoss, "expected chunk extents whose sum is below 2^63");
+    }
+    begin += *length;
+    cells += run.count;
+  }
+  if (axis.runs_.empty() || begin < extent) {
+    return Fail(ErrorCode::kDataLoss, "expected chunk extents whose sum is ", extent,
+                " or more, found ", begin);
+  }
+  axis.cells_ = extent == 0 ? 0 : axis.CellAt(extent - 1) + 1;
+  return axis;
+}
+
+const GridAxis::Run& GridAxis::RunOfCell(std::uint64_t cell) const {
+  if (is_regular()) return runs_.front();
+  const auto above = std::upper_bound(
+      runs_.begin(), runs_.end(), cell,
+      [](std::uint64_t wanted, const Run& run) { return wanted < run.first_cell; });
+  return *(above - 1);
+}
+
+const GridAxis::Run& GridAxis::RunAt(std::uint64_t position) const {
+  if (is_regular()) return runs_.front();
+  const auto above =
+      std::upper_bound(runs_.begin(), runs_.end(), position,
+                       [](std::uint64_t wanted, const Run& run) { return wanted < run.begin; });
+  return *(above - 1);
+}
+
+std::uint64_t GridAxis::CellAt(std::uint64_t position) const {
+  const Run& run = RunAt(position);
+  return run.first_cell + (position - run.begin) / run.cell_extent;
+}
+
+std::uint64_t GridAxis::Begin(std::uint64_t cell) const {
+  const Run& run = RunOfCell(cell);
+  return run.begin + (cell - run.first_cell) * run.cell_extent;
+}
+
+std::uint64_t GridAxis::End(std::uint64_t cell) const {
+  const std::uint64_t begin = Begin(cell);
+  return begin + std::min(CellExtent(cell), extent_ - begin);
+}
+
+std::uint64_t GridAxis::CellExtent(std::uint64_t cell) const { return RunOfCell(cell).cell_extent; }
+
+std::optional<std::uint64_t> GridAxis::CellExtentNotDividedBy(std::uint64_t unit) const {
+  const auto found = std::find_if(runs_.begin(), runs_.end(),
+                                  [&](const Run& run) { return run.cell_extent % unit != 0; });
+  if (found == runs_.end()) return std::nullopt;
+  return found->cell_extent;
+}
+
+GridAxis GridAxis::InUnitsOf(std::uint64_t unit) const {
+  GridAxis axis = *this;
+  for (Run& run : axis.runs_) {
+    run.begin /= unit;
+    run.cell_extent /= unit;
+  }
+  axis.extent_ = extent_ / unit + (extent_ % unit != 0);
+  axis.max_cell_extent_ = max_cell_extent_ / unit;
+  return axis;
+}
+
+}  // namespace unshard

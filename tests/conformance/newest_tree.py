@@ -1,0 +1,85 @@
+"""Runs in the newest environment, with zarr-python 3.4.
+
+newest_tree.py make SEED FOLDER        a group of sharded arrays with random rectilinear shards, and of all data types
+newest_tree.py same FOLDER OTHER       fails unless both groups have the same arrays with the same items
+newest_tree.py change FOLDER           writes other items into a box of each array of numbers, and empties another
+newest_tree.py resize FOLDER NAME EXTENT...
+"""
+
+import random
+import sys
+import warnings
+
+import numpy as np
+import zarr
+
+TYPES = {"string": (str, np.array(["a", "bc", "", "é", "日本", "x" * 40, "", "z"], dtype=object)),
+         "time": ("datetime64[10us]", np.arange(8).astype("datetime64[10us]")),
+         "span": ("timedelta64[ms]", np.arange(8).astype("timedelta64[ms]")),
+         "text": ("U3", np.array(list("abcdefgh"), dtype="U3")),
+         "bytes": ("S3", np.array([b"ab", b"c"] * 4, dtype="S3")),
+         "raw": ("V3", np.array([b"abc"] * 8, dtype="V3")),
+         "struct": ([("id", "<i4"), ("at", [("x", "<f4"), ("y", "<f8")])],
+                    np.array([(i, (i / 2, -i)) for i in range(8)],
+                             dtype=[("id", "<i4"), ("at", [("x", "<f4"), ("y", "<f8")])]))}
+
+
+def edges(draw, inner):
+    return [inner * draw.randint(1, 4) for _ in range(draw.randint(1, 5))]
+
+
+def make(seed, folder):
+    draw = random.Random(f"{seed} rectilinear")
+    group = zarr.open_group(folder, mode="w")
+    for number in range(12):
+        rank = number % 3 + 1
+        inner = tuple(draw.randint(1, 3) for _ in range(rank))
+        shards = [edges(draw, each) for each in inner]
+        array = group.create_array(
+            f"r{number}", shape=tuple(map(sum, shards)), chunks=inner, shards=shards,
+            dtype=draw.choice(["uint8", ">u2", "float64"]), fill_value=3, compressors=draw.choice([None, "auto"]),
+            chunk_key_encoding=draw.choice([None, {"name": "v2", "separator": "."}]),
+            attributes={"number": number})
+        # Then shards reach beyond the array, or lie outside it.
+        array.resize(tuple(sum(each) - draw.randint(0, sum(each) // 2) for each in shards))
+        values = np.random.default_rng(number).integers(0, 200, array.shape)
+        values[..., : array.shape[-1] // 2] = 3  # so that chunks, and shards, are absent
+        array[...] = values
+    for name, (dtype, values) in TYPES.items():
+        array = group.create_array(name, shape=(9,), chunks=(2,), shards=(4,), dtype=dtype)
+        array[:8] = values
+
+
+def arrays(folder):
+    return dict(sorted(zarr.open_group(folder, mode="r").arrays()))
+
+
+def same(folder, other):
+    first, second = arrays(folder), arrays(other)
+    assert list(first) == list(second), (list(first), list(second))
+    for name, array in first.items():
+        assert array.dtype == second[name].dtype, name
+        assert dict(array.attrs) == dict(second[name].attrs), name
+        np.testing.assert_array_equal(array[...], second[name][...], name)
+
+
+def change(folder):
+    for name, array in zarr.open_group(folder, mode="r+").arrays():
+        if name in TYPES:
+            array[3:5] = array[0:2]
+            continue
+        box = tuple(slice(extent // 3, extent // 3 + extent // 2 + 1) for extent in array.shape)
+        array[box] = 77
+        array[tuple(slice(extent - 1, extent) for extent in array.shape)] = 3
+
+
+def resize(folder, name, *extents):
+    array = zarr.open_group(folder, mode="r+")[name]
+    array.resize(tuple(int(extent) for extent in extents))
+    array[...] = np.arange(array.size).reshape(array.shape)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # some types are not a part of the specification
+    zarr.config.set({"array.rectilinear_chunks": True, "array.write_empty_chunks": False})
+    {"make": make, "same": same, "change": change, "resize": resize}[sys.argv[1]](*sys.argv[2:])

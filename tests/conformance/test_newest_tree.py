@@ -1,0 +1,91 @@
+"""Arrays that zarr-python 3.4 writes and older peers do not know: shards of several shapes, and items that are no
+voxels. It reads and writes them through the mount, where all are unsharded."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import tensorstore as ts
+
+from judging import SEED, names_below
+
+TREE = pathlib.Path(__file__).parent / "newest_tree.py"
+
+
+@pytest.fixture
+def tree(newest_python):
+    def run(*arguments):
+        done = subprocess.run([newest_python, TREE, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    return run
+
+
+@pytest.fixture
+def source(work, tree):
+    print(f"UNSHARD_SEED={SEED}")
+    tree("make", SEED, work / "src")
+    return work / "src"
+
+
+def documents(folder):
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/zarr.json"))}
+
+
+def test_all_arrays_are_shown_without_shards(source, mount, tree):
+    view = mount(source, "ro").path
+    tree("same", source, view)
+    for name, document in documents(view).items():
+        assert document["chunk_grid"]["name"] == "regular", name
+        assert "sharding_indexed" not in json.dumps(document["codecs"]), name
+
+
+def test_each_chunk_is_listed_and_read_by_tensorstore(source, mount):
+    view = mount(source, "ro").path
+    for name, document in documents(view).items():
+        if not isinstance(document["data_type"], str) or document["data_type"] == "string":
+            continue
+        array = ts.open({"driver": "zarr3", "kvstore": f"file://{view / name}"}).result()
+        voxels = array.read().result()
+        chunk = document["chunk_grid"]["configuration"]["chunk_shape"]
+        present = {tuple(int(index) for index in position)
+                   for position in np.argwhere(voxels != 3) // np.array(chunk)}
+        listed = [each for each in names_below(view / name) if each != "zarr.json"]
+        found = {tuple(int(part) for part in each.replace("/", ".").split(".") if part != "c") for each in listed}
+        assert found == present, name
+
+
+def test_chunks_that_are_written_reach_the_shards(source, mount, tree, work):
+    expected = work / "expected"
+    shutil.copytree(source, expected)
+    tree("change", expected)
+    mounted = mount(source)
+    tree("change", mounted.path)
+    tree("same", expected, mounted.path)
+    mounted.unmount()
+    tree("same", expected, source)
+    tree("same", expected, mount(source, "ro").path)
+
+
+def test_a_resized_array_gets_more_shards(source, mount, tree, work):
+    mounted = mount(source)
+    before = documents(source)["r1"]["chunk_grid"]["configuration"]["chunk_shapes"]
+    extents = [edge * 7 for edge in documents(source)["r1"]["shape"]]
+    tree("resize", mounted.path, "r1", *extents)
+    shutil.copytree(mounted.path, work / "shown")
+    mounted.unmount()
+    after = documents(source)["r1"]["chunk_grid"]["configuration"]["chunk_shapes"]
+    assert [shapes[:len(kept)] for shapes, kept in zip(after, before)] == before
+    tree("same", source, work / "shown")
+    tree("same", source, mount(source, "ro").path)
+
+
+def test_views_show_the_voxels(source, mount, work):
+    """Of sharded arrays the inner chunks are regular."""
+    view = mount(source / "r2", "ro,view=zarr2").path
+    kinds = {"zarr": view, "zarr3": mount(source / "r2", "ro", work / "native").path}
+    voxels = [ts.open({"driver": driver, "kvstore": f"file://{path}"}).result().read().result()
+              for driver, path in kinds.items()]
+    np.testing.assert_array_equal(*voxels)
