@@ -45,11 +45,11 @@ struct Unsharded {
   Shape chunk_shape;  // of the innermost chunks, in array axis order
 };
 
-// Takes sharding_indexed, which `codecs` have, out of the chain of an array with this grid of shards.
-// Where these differ in shape, so do the indexes of the outermost level, of which grid_shape and
-// chunk_count are upper bounds. `fill`: a voxel with the fill value of the array; nothing where its bytes are not
-// known. Fails with kDataLoss on damaged metadata and with kNotSupported, naming the codec, on
-// legal metadata without support.
+// Takes sharding_indexed, which `codecs` have, out of the chain of an array with this grid of
+// shards. Where these differ in shape, so do the indexes of the outermost level, of which
+// grid_shape and chunk_count are upper bounds. `fill`: a voxel with the fill value of the array;
+// nothing where its bytes are not known. Fails with kDataLoss on damaged metadata and with
+// kNotSupported, naming the codec, on legal metadata without support.
 //
 // Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it
 // (zarrs) or as it is (zarr-python): codecs that store another number for it, or do not give it

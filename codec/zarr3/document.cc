@@ -9,6 +9,7 @@
 #include "codec/chain/codec_chain.h"
 #include "codec/chain/codec_spec.h"
 #include "codec/chain/unshard.h"
+#include "codec/core/byte_range.h"
 #include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
@@ -172,8 +173,8 @@ class ArrayReader {
     return has_parameters || has_more ? data_type_ : *data_type_.Find("name");
   }
 
-  // Sets chunk_shape to that of stored chunks; it stays empty where these differ, or the grid is not
-  // known.
+  // Sets chunk_shape to that of stored chunks; it stays empty where these differ, or the grid is
+  // not known.
   Status TakeGrid() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, source_.Member("chunk_grid"));
     UNSHARD_ASSIGN_OR_RETURN(grid_, NormaliseExtension(member));
@@ -212,8 +213,7 @@ class ArrayReader {
     if (fill_) {
       UNSHARD_ASSIGN_OR_RETURN(fill, Voxels::Make(array_.data_type, {1}, *fill_));
     }
-    UNSHARD_ASSIGN_OR_RETURN(Unsharded unsharded,
-                             Unshard(chain, *stored_grid_, std::move(fill)));
+    UNSHARD_ASSIGN_OR_RETURN(Unsharded unsharded, Unshard(chain, *stored_grid_, std::move(fill)));
     array_.chunk_shape = unsharded.chunk_shape;
     ZarrShardedArray sharded;
     auto grid = GridOf(array_);
@@ -221,6 +221,7 @@ class ArrayReader {
     sharded.grid = *std::move(grid);
     sharded.shard_grid = *stored_grid_;
     const bool is_regular = sharded.shard_grid.is_regular();
+    UNSHARD_RETURN_IF_ERROR(CheckSlotCount(sharded));
     UNSHARD_ASSIGN_OR_RETURN(sharded.key_encoding, keys);
     sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, unsharded.levels);
     sharded.keys = MakeZarrShardKeys(sharded.shard_grid, sharded.key_encoding);
@@ -232,6 +233,22 @@ class ArrayReader {
     sharded.format = *std::move(format);
     node_.sharded = std::move(sharded);
     return std::move(unsharded.codecs);
+  }
+
+  // Slots are numbered by 64 bits, as if each shard had as many as the largest.
+  [[nodiscard]] Status CheckSlotCount(const ZarrShardedArray& sharded) const {
+    std::uint64_t count = sharded.shard_grid.cell_count();
+    for (std::size_t d = 0; d < array_.rank(); ++d) {
+      const std::uint64_t slots =
+          sharded.shard_grid.chunk_shape()[d] / sharded.grid.chunk_shape()[d];
+      const auto product = CheckedMultiply(count, slots);
+      if (!product) {
+        return Fail(ErrorCode::kNotSupported, MemberPath(source_.path(), "chunk_grid"),
+                    ": expected fewer than 2^64 chunks, with each shard as large as the largest");
+      }
+      count = *product;
+    }
+    return {};
   }
 
   // Nothing where items differ in length, or the type is not known.
@@ -296,7 +313,7 @@ class ArrayReader {
   ArrayMetadata& array_ = node_.array;
   // Extension points in their current form.
   JsonValue data_type_, grid_, key_encoding_;
-  Result<ByteVector> fill_;  // kNotSupported: the data type has no voxels
+  Result<ByteVector> fill_;        // kNotSupported: the data type has no voxels
   Result<ChunkGrid> stored_grid_;  // of shards, where there are; kNotSupported: the grid is unknown
 };
 

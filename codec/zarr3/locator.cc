@@ -15,7 +15,8 @@ class ZarrChunkLocator final : public ChunkLocator {
         levels_(std::move(levels)) {
     const Shape inner = levels_.back().chunk_shape;
     for (ShardLevel& level : levels_) {
-      for (std::size_t axis = 0; axis < inner.size(); ++axis) level.chunk_shape[axis] /= inner[axis];
+      for (std::size_t axis = 0; axis < inner.size(); ++axis)
+        level.chunk_shape[axis] /= inner[axis];
     }
   }
 
@@ -29,9 +30,9 @@ class ZarrChunkLocator final : public ChunkLocator {
     slot.shard = LinearIndex(shards_.grid_shape(), shard);
     for (std::size_t depth = 0; depth < levels_.size(); ++depth) {
       const ShardLevel& level = levels_[depth];
-      const std::uint64_t position =
-          IsOfOneShape(depth) ? Descend(level, level.grid_shape, rest)
-                              : Descend(level, GridShapeAt(level, shards_, shard), rest);
+      const std::uint64_t position = IsOfOneShape(depth)
+                                         ? Descend(level, level.grid_shape, rest)
+                                         : Descend(level, GridShapeAt(level, shards_, shard), rest);
       if (depth + 1 == levels_.size()) {
         slot.slot = position;
       } else {
@@ -51,9 +52,9 @@ class ZarrChunkLocator final : public ChunkLocator {
     std::uint64_t position = slot.slot, page = slot.page;
     for (std::size_t depth = levels_.size(); depth-- > 0;) {
       const ShardLevel& level = levels_[depth];
-      const std::uint64_t rest = IsOfOneShape(depth)
-                                     ? Ascend(level, level.grid_shape, position, cell)
-                                     : Ascend(level, GridShapeAt(level, shards_, shard), position, cell);
+      const std::uint64_t rest =
+          IsOfOneShape(depth) ? Ascend(level, level.grid_shape, position, cell)
+                              : Ascend(level, GridShapeAt(level, shards_, shard), position, cell);
       if (rest != 0) return false;
       if (depth == 0) break;
       position = depth == 1 ? page : page % levels_[depth - 1].chunk_count;

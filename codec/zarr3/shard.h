@@ -20,17 +20,18 @@
 namespace unshard {
 
 // The number of inner chunks along each dimension of the outermost level in the shard at `cell` of
-// the grid `shards`, in which shards may differ. `shards` and the level's chunk_shape are counted in
-// the same unit.
+// the grid `shards`, in which shards may differ. `shards` and the level's chunk_shape count in one
+// unit.
 std::vector<std::uint64_t> GridShapeAt(const ShardLevel& outermost, const ChunkGrid& shards,
                                        std::span<const std::uint64_t> cell);
 
 // The format of shards with these levels, outermost first. `shards` is their grid where they differ
-// in shape; then grid_shape and chunk_count of the outermost level are upper bounds. `outer_codecs` are the bytes-to-bytes
-// codecs after the outermost sharding_indexed, in order of encoding, where one of them has no fixed
-// overhead; `outer` of the outermost level is then empty. Fails with kNotSupported where a shard
-// has 2^64 pages or more. A walk requests the index of each level; the opening range contains the
-// outermost one, or nothing where that is long. An object of length 0 is damaged.
+// in shape; then grid_shape and chunk_count of the outermost level are upper bounds. `outer_codecs`
+// are the bytes-to-bytes codecs after the outermost sharding_indexed, in order of encoding, where
+// one of them has no fixed overhead; `outer` of the outermost level is then empty. Fails with
+// kNotSupported where a shard has 2^64 pages or more. A walk requests the index of each level; the
+// opening range contains the outermost one, or nothing where that is long. An object of length 0 is
+// damaged.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs,
     std::optional<ChunkGrid> shards = std::nullopt);

@@ -51,6 +51,16 @@ bool SlotsFollowGrid(const ZarrShardedArray& array,
   return true;
 }
 
+// The first indices of the shards that hold chunks whose indices begin with `indices`. `shards`:
+// their grid, counted in chunks.
+GridCell ShardCell(const ChunkGrid& shards, const GridCell& indices) {
+  GridCell cell;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    cell.push_back(shards.axis(d).CellAt(indices[d]));
+  }
+  return cell;
+}
+
 }  // namespace
 
 ZarrPositions::ZarrPositions(const ZarrShardedArray& array) {
@@ -93,14 +103,6 @@ std::uint64_t ZarrTree::ChunksInShard(std::uint64_t shard) const {
   return shards_of_chunks_.ClippedElementCount(in_shard_grid);
 }
 
-GridCell ZarrTree::ShardCell(const GridCell& indices) const {
-  GridCell shard_cell;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    shard_cell.push_back(shards_of_chunks_.axis(d).CellAt(indices[d]));
-  }
-  return shard_cell;
-}
-
 ChunkTree::Match ZarrTree::Child(const GridDirectory& in, std::uint64_t index) const {
   const NameMeaning child = names_.Child(in, index);
   if (child.kind == NameKind::kDirectory) return {child.kind, child.directory, {}};
@@ -111,7 +113,8 @@ std::string ZarrTree::StoreDirectory(const GridDirectory& in) const {
   std::string path = directory();
   if (in.level > 0 && names_.prefix_levels() > 0) path = JoinPath(path, names_.Path({1, 0}));
   const GridCell indices = names_.Indices(in);
-  for (const std::uint64_t index : ShardCell(indices)) path = JoinPath(path, std::to_string(index));
+  for (const std::uint64_t index : ShardCell(shards_of_chunks_, indices))
+    path = JoinPath(path, std::to_string(index));
   return path;
 }
 
@@ -141,7 +144,7 @@ Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in, Time since) {
   const UnpublishedChunks* const overlay = unpublished();
   if (overlay && !overlay->empty() && overlay->HoldsChunks(ordinal(), in)) return true;
   const GridCell indices = names_.Indices(in);
-  GridCell shard_cell = ShardCell(indices);
+  GridCell shard_cell = ShardCell(shards_of_chunks_, indices);
   // What the listing has probed holds for its directories, too.
   return HoldsChunksIn(StoreDirectory(in), shard_cell, indices,
                        lists() ? since : ShardLister::kAnyAge);
@@ -353,12 +356,13 @@ std::vector<std::uint64_t> ZarrTree::WithUnpublished(
     const GridDirectory& in, const std::vector<std::uint64_t>& stored,
     const std::vector<std::uint64_t>& unpublished) const {
   const std::size_t dimension = names_.IndexCount(in);
-  const GridCell above = ShardCell(names_.Indices(in));
+  const GridCell above = ShardCell(shards_of_chunks_, names_.Indices(in));
   std::vector<std::uint64_t> numbers = stored;
   GridCell shard_cell(array_.grid.rank());
   for (const std::uint64_t shard : unpublished) {
     CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
-    if (std::equal(above.begin(), above.end(), shard_cell.begin())) numbers.push_back(shard_cell[dimension]);
+    if (std::equal(above.begin(), above.end(), shard_cell.begin()))
+      numbers.push_back(shard_cell[dimension]);
   }
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -384,7 +388,7 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
   }
   if (cookie >= extent) return {};
   const GridAxis& axis = shards_of_chunks_.axis(dimension);
-  const GridCell shard_cell = ShardCell(names_.Indices(in));
+  const GridCell shard_cell = ShardCell(shards_of_chunks_, names_.Indices(in));
   // Before the shards: see AfterPublishes().
   const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   UNSHARD_ASSIGN_OR_RETURN(

@@ -80,8 +80,6 @@ class ZarrTree final : public FlatTree {
   const ChunkCheck& check() const override { return *array_.check; }
 
  private:
-  // The indices, in the grid of shards, of the shards that hold chunks whose indices begin so.
-  [[nodiscard]] GridCell ShardCell(const GridCell& indices) const;
   [[nodiscard]] Match Child(const GridDirectory& in, std::uint64_t index) const;
   // Calls `visitor` for the directories that have as many indices as `shard_indices` and lie in the
   // shards whose indices begin with those.
@@ -152,9 +150,9 @@ class ZarrTree final : public FlatTree {
   const ZarrShardedArray array_;
   const ZarrPositions positions_;
   const ZarrNames names_;
-  const ChunkGrid shards_of_chunks_;  // the grid of shards, counted in chunks
-  bool slots_follow_grid_ = false;               // in C order of the array's dimensions
-  std::vector<std::uint64_t> first_of_level_;    // position of the first directory of a level
+  const ChunkGrid shards_of_chunks_;           // the grid of shards, counted in chunks
+  bool slots_follow_grid_ = false;             // in C order of the array's dimensions
+  std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
 };
 
 std::unique_ptr<ShardedTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,

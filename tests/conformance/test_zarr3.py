@@ -248,16 +248,15 @@ def test_files_beside_the_chunks_pass_through(work, mount):
         assert_same_bytes(view / name, beside[name])
 
 
-def test_a_rectilinear_grid_is_passed_through_or_refused_with_a_reason(work, mount):
-    def uneven(document):
-        document["chunk_grid"] = {"name": "rectilinear", "configuration": {
-            "kind": "inline", "chunk_shapes": [[8, 12], 12]}}
-    built(work, SIMPLE, changed_json(uneven))
+def test_an_unknown_grid_is_passed_through_or_refused_with_a_reason(work, mount):
+    def unknown(document):
+        document["chunk_grid"] = {"name": "hexagonal", "configuration": {"side": 8}}
+    built(work, SIMPLE, changed_json(unknown))
     good = Array("good", (20, 14), (8, 12), [Level((4, 3))])
     expected = built(work, good)
     mounted = mount(work / "src")
     assert_reads_everywhere(mounted.path / "good", expected)
-    assert "rectilinear" in mounted.log() + mounted.control("errors")
+    assert "hexagonal" in mounted.log() + mounted.control("errors")
 
 
 # --- groups ---------------------------------------------------------------------------------------

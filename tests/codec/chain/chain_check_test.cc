@@ -311,11 +311,12 @@ TEST(ZarrCheckTest, SizesFollowOnlyFromWhatIsKnown) {
   const std::string point = structure(
       "struct", R"([{"name": "x", "data_type": "float32"}, {"name": "t", "data_type": "int8"}])");
   EXPECT_EQ(size(point, R"("bytes")"), 30u);
-  EXPECT_EQ(size(structure("struct", R"([{"name": "p", "data_type": )" + point + "}]"),
-                 R"("bytes")"),
-            30u);
+  EXPECT_EQ(
+      size(structure("struct", R"([{"name": "p", "data_type": )" + point + "}]"), R"("bytes")"),
+      30u);
   EXPECT_EQ(size(structure("structured", R"([["a", "int16"], ["b", "r24"]])"), R"("bytes")"), 30u);
-  for (const char* const fields : {R"([{"name": "x", "data_type": "string"}])", "[[]]", "3", "[]"}) {
+  for (const char* const fields :
+       {R"([{"name": "x", "data_type": "string"}])", "[[]]", "3", "[]"}) {
     EXPECT_EQ(size(structure("struct", fields), R"("bytes")"), std::nullopt) << fields;
   }
   const std::string cast = R"({"name": "cast_value", "configuration": {"data_type": "uint8"}},)";

@@ -314,6 +314,13 @@ TEST(ZarrMetadataTest, RefusesRectilinearGridsThatAreDamaged) {
     ExpectFailure(WithGrid(plain, Rectilinear(shapes)), ErrorCode::kDataLoss, message);
   }
   const std::string sharded = Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]");
+  ExpectFailure(WithGrid(Array("[" + Sharding("[1, 1]", R"(["bytes"])") + "]"),
+                         Rectilinear("[[[1, 9], 1000000000000], [[1, 9], 1000000000000]]")),
+                ErrorCode::kNotSupported, "2^30");
+  std::string long_axis = WithGrid(Array("[" + Sharding("[1, 1]", R"(["bytes"])") + "]"),
+                                   Rectilinear("[[[1, 1000000000000], 33554432], 20]"));
+  long_axis.replace(long_axis.find("[16, 20]"), 8, "[1000000000001, 20]");
+  ExpectFailure(long_axis, ErrorCode::kNotSupported, "fewer than 2^64 chunks");
   ExpectFailure(WithGrid(sharded, Rectilinear("[[4, 6, 6], 20]")), ErrorCode::kNotSupported,
                 "expected a divisor of the shard's extent 6, found 4");
 }
