@@ -71,6 +71,30 @@ const CodecDefinition::Name* NameOf(const CodecSpec& codec, ArrayDialect to) {
                                                                                         : nullptr;
 }
 
+// The codecs that have this name where a boolean option is true: each with the option.
+using ToldByOption = std::pair<const CodecDefinition*, std::string_view>;
+std::vector<ToldByOption> OthersOf(ArrayDialect dialect, std::string_view name) {
+  std::vector<ToldByOption> others;
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : codec->names) {
+      if (each.dialect != dialect || each.name != name || each.when.empty()) continue;
+      others.emplace_back(codec, each.when);
+    }
+  }
+  return others;
+}
+
+const char* NameMember(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kN5 ? "type" : "id";
+}
+
+// As CodecSpec::name has it.
+std::string NameInZarr3(const CodecDefinition* definition, ArrayDialect dialect,
+                        std::string_view name) {
+  if (dialect == ArrayDialect::kZarr2) return "numcodecs." + std::string(name);
+  return definition != nullptr ? definition->name() : std::string(name);
+}
+
 }  // namespace
 
 std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
@@ -78,28 +102,34 @@ std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
   const CodecDefinition::Name* const name = NameOf(codec, to);
   if (name == nullptr) return std::nullopt;
   JsonValue options = SpellOptions(codec, to, item_size);
-  // An option says which codec of this name is meant.
-  for (const CodecDefinition* const other : CodecDefinitions()) {
-    for (const CodecDefinition::Name& each : other->names) {
-      if (each.dialect != to || each.name != name->name || each.when.empty()) continue;
-      options.Set(each.when, JsonValue::Boolean(other == codec.definition));
-    }
+  for (const auto& [other, option] : OthersOf(to, name->name)) {
+    options.Set(option, JsonValue::Boolean(other == codec.definition));
   }
-  const bool of_zarr2 = to == ArrayDialect::kZarr2;
-  CodecSpec spelled{of_zarr2 ? "numcodecs." + std::string(name->name) : codec.definition->name(),
-                    {},
-                    {},
-                    to,
-                    codec.definition};
+  CodecSpec spelled{NameInZarr3(codec.definition, to, name->name), {}, {}, to, codec.definition};
   spelled.json = ExtensionJson(spelled.name, options.members().empty() ? JsonValue() : options);
   return spelled;
 }
 
-JsonValue CompressorJson(const CodecSpec& codec) {
-  const bool is_n5 = codec.dialect == ArrayDialect::kN5;
+Result<CodecSpec> ParseNamedCodec(const JsonCursor& codec, ArrayDialect dialect) {
+  const char* const key = NameMember(dialect);
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, codec.StringMember(key));
+  const CodecDefinition* definition = FindCodec(dialect, name);
+  for (const auto& [other, option] : OthersOf(dialect, name)) {
+    const CodecOptions options(&codec.value(), codec.path());
+    UNSHARD_ASSIGN_OR_RETURN(const bool is_meant, options.Boolean(option));
+    if (is_meant) definition = other;
+  }
+  JsonValue options = codec.value();
+  options.Erase(key);
+  CodecSpec parsed{NameInZarr3(definition, dialect, name), {}, codec.path(), dialect, definition};
+  parsed.json = ExtensionJson(parsed.name, std::move(options));
+  return parsed;
+}
+
+JsonValue NamedCodecJson(const CodecSpec& codec) {
   const std::string_view name = codec.definition->NameIn(codec.dialect)->name;
   JsonValue json =
-      JsonValue::Object({{is_n5 ? "type" : "id", JsonValue::String(std::string(name))}});
+      JsonValue::Object({{NameMember(codec.dialect), JsonValue::String(std::string(name))}});
   const JsonValue* const options = codec.configuration();
   if (options == nullptr) return json;
   for (const auto& [option, value] : options->members()) json.Set(option, value);

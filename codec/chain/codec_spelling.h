@@ -1,4 +1,5 @@
-// Codecs as each dialect spells them, by the table of codecs. Pure functions; thread-safe.
+// Codecs as each dialect spells them, by the table of codecs, and as documents of Zarr v2 and N5
+// list them: objects of a name and options. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,10 @@ namespace unshard {
 std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
                                     std::uint32_t item_size);
 
-// Its member of documents of Zarr v2 ("compressor") or N5 ("compression"), an object with its name
-// and its options. Requires: a codec of that dialect.
-JsonValue CompressorJson(const CodecSpec& codec);
+// Parses a codec of Zarr v2, {"id": "zlib", "level": 1}, or N5, {"type": "gzip", …}. An unknown
+// name is kept, without a definition. Fails with kDataLoss, naming the member, on anything else.
+Result<CodecSpec> ParseNamedCodec(const JsonCursor& codec, ArrayDialect dialect);
+// The inverse, of a bytes-to-bytes codec as SpellCodec and ParseNamedCodec return it.
+JsonValue NamedCodecJson(const CodecSpec& codec);
 
 }  // namespace unshard

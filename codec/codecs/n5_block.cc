@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codec/chain/codec_chain.h"
+#include "codec/chain/codec_spelling.h"
 #include "codec/chain/transpose.h"
 #include "codec/codecs/codecs.h"
 #include "codec/codecs/compressor.h"
@@ -199,30 +200,6 @@ Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
   return std::make_shared<N5Block>(std::move(items), BlockAxes{std::move(max_shape)});
 }
 
-// The codec of a compression; nothing for raw.
-Result<std::optional<CodecSpec>> ParseCompression(const JsonCursor& compression) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, compression.Member("type"));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
-  const CodecDefinition* definition = FindCodec(ArrayDialect::kN5, type);
-  for (const CodecDefinition* const other : CodecDefinitions()) {
-    for (const CodecDefinition::Name& name : other->names) {
-      if (name.dialect != ArrayDialect::kN5 || name.name != type || name.when.empty()) continue;
-      const CodecOptions options(&compression.value(), compression.path());
-      UNSHARD_ASSIGN_OR_RETURN(const bool is_meant, options.Boolean(name.when));
-      if (is_meant) definition = other;
-    }
-  }
-  if (definition == nullptr) {
-    return Fail(ErrorCode::kNotSupported, type_cursor.path(), ": unsupported compression \"", type,
-                "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
-  }
-  if (!definition->IsBytesToBytes()) return std::nullopt;
-  JsonValue members = compression.value();
-  members.Erase("type");
-  return CodecSpec{definition->name(), ExtensionJson(definition->name(), std::move(members)),
-                   compression.path(), ArrayDialect::kN5, definition};
-}
-
 }  // namespace
 
 ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
@@ -236,9 +213,14 @@ ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
 
 Result<ChainSpec> N5ChainSpec(const JsonCursor& compression,
                               const std::vector<std::uint64_t>& block_shape) {
-  ChainSpec compressors;
-  UNSHARD_ASSIGN_OR_RETURN(auto compressor, ParseCompression(compression));
-  if (compressor) compressors.push_back(*std::move(compressor));
+  UNSHARD_ASSIGN_OR_RETURN(CodecSpec parsed, ParseNamedCodec(compression, ArrayDialect::kN5));
+  if (parsed.definition == nullptr) {
+    return Fail(ErrorCode::kNotSupported, MemberPath(compression.path(), "type"),
+                ": unsupported compression \"", parsed.name,
+                "\"; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
+  }
+  ChainSpec compressors;  // none: raw
+  if (parsed.definition->IsBytesToBytes()) compressors.push_back(std::move(parsed));
   return N5ChainSpec(std::move(compressors), compression.path(), block_shape);
 }
 

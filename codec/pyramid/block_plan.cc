@@ -89,7 +89,7 @@ Status SetCodec(const PlainItems& items, ArrayMetadata& array) {
   ChainSpec chain;
   if (array.dialect == ArrayDialect::kN5) {
     array.codec_json = compression.empty() ? JsonValue::Object({{"type", JsonValue::String("raw")}})
-                                           : CompressorJson(compression.front());
+                                           : NamedCodecJson(compression.front());
     chain = N5ChainSpec(std::move(compression), "compression", array.chunk_shape);
   } else {
     if (!IsIdentity(items.order)) {

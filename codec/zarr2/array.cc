@@ -56,12 +56,7 @@ class ChainParser {
   }
 
   Status TakeCodec(const JsonCursor& codec) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id_cursor, codec.Member("id"));
-    UNSHARD_ASSIGN_OR_RETURN(const std::string id, id_cursor.String());
-    JsonValue configuration = codec.value();
-    configuration.Erase("id");
-    CodecSpec spec = CodecOfZarr3("numcodecs." + id, std::move(configuration), codec.path());
-    spec.dialect = ArrayDialect::kZarr2;
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec spec, ParseNamedCodec(codec, ArrayDialect::kZarr2));
     if (spec.definition != nullptr && spec.definition->IsBytesToBytes()) {
       TakeBytes();
     } else {
@@ -194,7 +189,7 @@ JsonValue Zarr2CodecMembers(const DataType& type, const ChainSpec& chain) {
   bool big_endian = false;
   for (const CodecSpec& codec : chain) {
     if (codec.name == "bytes") big_endian = IsBigEndian(codec).value_or(false);
-    if (codec.definition->IsBytesToBytes()) members.Set("compressor", CompressorJson(codec));
+    if (codec.definition->IsBytesToBytes()) members.Set("compressor", NamedCodecJson(codec));
   }
   members.Set("order", JsonValue::String(is_reversed ? "F" : "C"));
   members.Set("dtype", JsonValue::String(NumpyTypeName({type, big_endian})));
