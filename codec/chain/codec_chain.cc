@@ -172,9 +172,8 @@ bool CodecChain::is_lossy() const {
 }
 
 std::string CodecChain::text() const {
-  const CodecChain& items = block() != nullptr ? *block() : *this;
   std::string text;
-  for (const CodecSpec& codec : items.codecs_) {
+  for (const CodecSpec& codec : items().codecs_) {
     const std::string words = codec.text();
     if (!words.empty()) text += (text.empty() ? "" : ", ") + words;
   }

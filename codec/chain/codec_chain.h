@@ -36,9 +36,12 @@ class CodecChain {
   [[nodiscard]] const DataType& type() const { return decoded_.type; }
   // As they were bound. Without meaning where BindToCheck made the chain.
   [[nodiscard]] const ChainSpec& codecs() const { return codecs_; }
-  // The chain of the bytes after the header of a block (N5 datasets, and `n5_default`). Null:
-  // chunks have no header.
-  [[nodiscard]] const CodecChain* block() const { return to_bytes_->block(); }
+  // The chain of the bytes after the header of a block (N5 datasets, and `n5_default`); this one
+  // where chunks have no header.
+  [[nodiscard]] const CodecChain& items() const {
+    const CodecChain* const block = to_bytes_->block();
+    return block != nullptr ? *block : *this;
+  }
   // "zstd 3", "delta, gzip 6", "compressed_segmentation 8 x 8 x 8", "raw": for users, by the names
   // that are common to all dialects. Transposes and byte orders are left out.
   [[nodiscard]] std::string text() const;

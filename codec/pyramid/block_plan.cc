@@ -15,6 +15,11 @@
 namespace unshard {
 namespace {
 
+// The chain behind the header of an N5 block; the whole chain of other arrays.
+const CodecChain& ItemsOf(const ArrayMetadata& array) {
+  return array.dialect == ArrayDialect::kN5 ? array.codec->items() : *array.codec;
+}
+
 // Whether metadata of the format can express the order of the items.
 bool CanExpressOrder(ArrayDialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
   if (!KeepsOrder(axes)) return false;
@@ -129,7 +134,7 @@ bool IsCompressor(const CodecSpec& codec) { return codec.definition->describes_i
 // The bytes-to-bytes codecs of a chain, also of those of N5 blocks.
 ChainSpec CompressionOf(const CodecChain& chain) {
   ChainSpec compression;
-  for (const CodecSpec& codec : (chain.block() != nullptr ? *chain.block() : chain).codecs()) {
+  for (const CodecSpec& codec : chain.items().codecs()) {
     if (codec.definition->IsBytesToBytes()) compression.push_back(codec);
   }
   return compression;
@@ -164,12 +169,6 @@ std::optional<CodecSpec> KeptIn(ArrayDialect to, CodecSpec codec, std::uint32_t 
 }
 
 }  // namespace
-
-const CodecChain& ItemsOf(const ArrayMetadata& array) {
-  const CodecChain* const block =
-      array.dialect == ArrayDialect::kN5 ? array.codec->block() : nullptr;
-  return block != nullptr ? *block : *array.codec;
-}
 
 std::optional<PlainItems> PlainItemsOf(const CodecChain& chain) {
   PlainItems items;

@@ -19,9 +19,6 @@ enum class BlockForm {
   kTranscode,    // decoded and encoded again
 };
 
-// The chain behind the header of an N5 block; the whole chain of other arrays. Requires: a codec.
-const CodecChain& ItemsOf(const ArrayMetadata& array);
-
 // Items one after the other, compressed as a whole.
 struct PlainItems {
   std::vector<std::size_t> order;  // the stored dimension i is axis order[i]; empty: C order
