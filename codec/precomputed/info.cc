@@ -234,14 +234,14 @@ class InfoParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto items, scales.Items());
     for (const JsonCursor& scale : items) {
       VolumeScale parsed{scale.path(), {}, {}, {}};
-      UNSHARD_ASSIGN_OR_RETURN(parsed.sharding, ParseOptionalSharding(scale));
-      const auto grid = TakeGeometry(scale, parsed);
+      UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(scale));
+      const auto grid = TakeGeometry(scale, sharding.has_value(), parsed);
       const Result<ChunkCodecPtr> codec = BindCodec(scale);
       parsed.array.voxels =
           grid ? TakeVoxels(scale, codec, parsed.array) : Status(tl::unexpect, grid.error());
-      if (parsed.sharding) {
+      if (sharding) {
         if (!grid) return tl::unexpected<Error>(grid.error());
-        UNSHARD_RETURN_IF_ERROR(AddShards(scale, parsed, codec, *grid));
+        UNSHARD_RETURN_IF_ERROR(AddShards(scale, *sharding, codec, *grid, parsed));
       } else {
         Refer(TextOf(scale.value(), "key"), true, Describe(parsed.array));
       }
@@ -252,7 +252,7 @@ class InfoParser {
   }
 
   // What says where chunks are. Gives their grid, x y z.
-  Result<ChunkGrid> TakeGeometry(const JsonCursor& scale, VolumeScale& to) const {
+  Result<ChunkGrid> TakeGeometry(const JsonCursor& scale, bool is_sharded, VolumeScale& to) const {
     ArrayMetadata& array = to.array;
     array.dialect = ArrayDialect::kPrecomputed;
     array.type_name = TextOf(document_, "data_type");
@@ -261,14 +261,14 @@ class InfoParser {
     for (const std::string_view member : EncodingMembers()) {
       if (const JsonValue* value = scale.value().Find(member)) array.codec_json.Set(member, *value);
     }
-    if (to.sharding) array.sharding = *scale.value().Find("sharding");
+    if (is_sharded) array.sharding = *scale.value().Find("sharding");
     UNSHARD_ASSIGN_OR_RETURN(to.directory, ParseKey(scale));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, scale.Member("size"));
     UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseVector3(size, 0));
     array.shape = FromXyz(channels_.value_or(1), shape);
     UNSHARD_ASSIGN_OR_RETURN(auto offset, ParseVoxelOffset(scale));
     array.origin = FromXyz<std::int64_t>(0, offset);
-    UNSHARD_RETURN_IF_ERROR(TakeChunkSizes(scale, to.sharding.has_value(), array));
+    UNSHARD_RETURN_IF_ERROR(TakeChunkSizes(scale, is_sharded, array));
     auto grid = ChunkGrid::Make(std::move(shape), ToXyz(array.chunk_shape), std::move(offset));
     if (!grid) return Forward(std::move(grid).error(), scale.path());
     return grid;
@@ -294,12 +294,12 @@ class InfoParser {
     return {};
   }
 
-  Status AddShards(const JsonCursor& scale, const VolumeScale& parsed,
-                   const Result<ChunkCodecPtr>& codec, const ChunkGrid& grid) {
+  Status AddShards(const JsonCursor& scale, const ShardingSpec& sharding,
+                   const Result<ChunkCodecPtr>& codec, const ChunkGrid& grid, VolumeScale& parsed) {
     ShardedDirectory directory;
     directory.names = ShardedDirectory::Names::kChunkRanges;
     directory.json_path = scale.path();
-    directory.sharding = *parsed.sharding;
+    directory.sharding = sharding;
     directory.directory = parsed.directory;
     directory.grid = grid;
     directory.grid_shape = grid.grid_shape();
@@ -307,7 +307,8 @@ class InfoParser {
     UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, directory));
     // Reading does not need the encoding: where it is not known, nothing is checked by it.
     if (codec) directory.check = MakeChainCheck(*codec, parsed.array.chunk_shape, grid);
-    directory.layout = LayoutOf(scale, *parsed.sharding);
+    directory.layout = LayoutOf(scale, sharding);
+    parsed.sharded = info_.sharded.size();
     info_.sharded.push_back(std::move(directory));
     return {};
   }

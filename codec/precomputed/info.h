@@ -22,9 +22,9 @@ namespace unshard {
 // chunk sizes of an unsharded scale the first is taken. codec_json has the members of the scale
 // that say how its chunks are encoded.
 struct VolumeScale {
-  std::string json_path;  // "scales[0]"
-  std::string directory;  // as in ShardedDirectory
-  std::optional<ShardingSpec> sharding;
+  std::string json_path;               // "scales[0]"
+  std::string directory;               // as in ShardedDirectory
+  std::optional<std::size_t> sharded;  // its position in NeuroglancerInfo::sharded
   // Of an unsharded scale anything can be damaged: then `voxels` says what, and members are empty.
   ArrayMetadata array;
 };
@@ -66,8 +66,8 @@ struct ReferredDirectory {
 struct NeuroglancerInfo {
   enum class Type { kVolume, kMeshes, kSkeletons, kAnnotations, kOther };
   Type type = Type::kOther;
-  std::vector<VolumeScale> scales;        // of a volume
-  std::vector<ShardedDirectory> sharded;  // in the order of `scales`
+  std::vector<VolumeScale> scales;  // of a volume
+  std::vector<ShardedDirectory> sharded;
   std::vector<ReferredDirectory> referred;
   // The document without `sharding`; equal to the source text where nothing is sharded. Empty where
   // a tree was parsed.

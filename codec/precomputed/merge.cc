@@ -147,7 +147,7 @@ class InfoMerger {
 
   [[nodiscard]] const VolumeScale* ShardedScale(std::size_t index) const {
     const VolumeScale& scale = info_.scales.at(index);
-    return scale.sharding ? &scale : nullptr;
+    return scale.sharded ? &scale : nullptr;
   }
 
   Status MergeScales(JsonValue& stored, const JsonValue& before, const JsonValue& after) {

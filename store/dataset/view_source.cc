@@ -108,7 +108,6 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
   source_.dataset.kind = Kind::kPyramid;
   source_.dataset.attributes = document.json;
   source_.closed = true;
-  auto sharded = info->sharded.begin();
   for (std::size_t i = 0; i < info->scales.size(); ++i) {
     VolumeScale& scale = info->scales[i];
     if (!scale.array.voxels) return At("info", scale.array.voxels.error());
@@ -120,7 +119,7 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
                                                                 " is outside the mounted source"});
     }
     level.directory = *directory;
-    if (scale.sharding) level.precomputed_shards = *sharded++;
+    if (scale.sharded) level.precomputed_shards = std::move(info->sharded[*scale.sharded]);
     JsonValue layout = document.json.Find("scales")->items()[i];
     layout.Set("data_type", JsonValue::String(scale.array.type_name));
     layout.Set("num_channels", JsonValue::Number(scale.array.shape.front()));

@@ -89,7 +89,7 @@ TEST(PrecomputedScales, DamageOfAnUnshardedScaleIsNoneOfTheOthers) {
   const auto info = ParseNeuroglancerInfo(text);
   ASSERT_TRUE(info) << info.error().message;
   EXPECT_TRUE(info->scales[0].array.voxels);
-  EXPECT_TRUE(info->scales[0].sharding);
+  EXPECT_EQ(info->scales[0].sharded, 0U);
   EXPECT_EQ(info->scales[1].array.voxels.error().message.substr(0, 15), "scales[1].size:");
 }
 
