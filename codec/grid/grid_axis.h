@@ -50,9 +50,13 @@ class GridAxis {
   // The same cells, counted in parts of `unit` positions. Requires: `unit` divides all extents.
   [[nodiscard]] GridAxis InUnitsOf(std::uint64_t unit) const;
 
+  // Whether both have the same cells, also in how far they reach beyond the end.
+  friend bool operator==(const GridAxis&, const GridAxis&) = default;
+
  private:
   struct Run {
     std::uint64_t first_cell, begin, cell_extent;
+    friend bool operator==(const Run&, const Run&) = default;
   };
   // The last run that begins at or before `cell`, or `position`.
   [[nodiscard]] const Run& RunOfCell(std::uint64_t cell) const;

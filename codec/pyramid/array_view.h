@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/pyramid/chunk_conversion.h"
+#include "codec/pyramid/chunk_mapping.h"
 #include "codec/pyramid/pyramid.h"
 
 namespace unshard {

@@ -6,6 +6,7 @@
 
 #include "codec/core/lower_case.h"
 #include "codec/core/strided_copy.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -53,6 +54,98 @@ Result<AxisMap> MapToVolume(std::span<const PyramidAxis> axes,
               " axes of the array do not include both x and y");
 }
 
+// --- Matching two arrays
+
+bool SameTypes(const DataType& from, const DataType& to) {
+  if (from == to) return true;
+  return from.kind == DataType::Kind::kBool && to.kind == DataType::Kind::kUnsigned && to.size == 1;
+}
+
+std::vector<std::string> NamesOf(std::span<const PyramidAxis> axes) {
+  std::vector<std::string> names;
+  for (const PyramidAxis& axis : axes) names.push_back(LowerCase(axis.name));
+  return names;
+}
+
+// Empty unless every axis has one.
+std::vector<std::string> NamesOf(const ArrayMetadata& array) {
+  std::vector<std::string> names;
+  for (const auto& name : array.axis_names) {
+    if (!name || name->empty()) return {};
+    names.push_back(LowerCase(*name));
+  }
+  return names.size() == array.rank() ? names : std::vector<std::string>();
+}
+
+bool AreDistinct(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return !names.empty() && !names.front().empty() &&
+         std::adjacent_find(names.begin(), names.end()) == names.end();
+}
+
+// Nothing unless both have the same names, each once.
+std::optional<AxisMap> MapByName(const std::vector<std::string>& from,
+                                 const std::vector<std::string>& to) {
+  if (from.size() != to.size() || !AreDistinct(from)) return std::nullopt;
+  AxisMap map;
+  for (const std::string& name : to) {
+    const auto found = std::find(from.begin(), from.end(), name);
+    if (found == from.end()) return std::nullopt;
+    map.emplace_back(static_cast<std::size_t>(found - from.begin()));
+  }
+  return map;
+}
+
+// Axis by axis in order, where axes of extent 1 are added and dropped.
+std::optional<AxisMap> MapInOrder(const std::vector<std::uint64_t>& from,
+                                  const std::vector<std::uint64_t>& to) {
+  AxisMap map;
+  std::size_t next = 0;
+  for (const std::uint64_t extent : to) {
+    while (next < from.size() && from[next] == 1 && extent != 1) ++next;
+    if (next < from.size() && from[next] == extent) {
+      map.emplace_back(next++);
+    } else if (extent == 1) {
+      map.emplace_back();
+    } else {
+      return std::nullopt;
+    }
+  }
+  while (next < from.size() && from[next] == 1) ++next;
+  return next == from.size() ? std::optional(std::move(map)) : std::nullopt;
+}
+
+// Whether `map` leads from every extent of `from` but 1 to the same one of `to`.
+bool Fits(const AxisMap& map, const std::vector<std::uint64_t>& from,
+          const std::vector<std::uint64_t>& to) {
+  if (map.size() != to.size()) return false;
+  std::vector<bool> used(from.size(), false);
+  for (std::size_t axis = 0; axis < map.size(); ++axis) {
+    if (to[axis] != (map[axis] ? from[*map[axis]] : 1)) return false;
+    if (map[axis]) used[*map[axis]] = true;
+  }
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    if (!used[axis] && from[axis] != 1) return false;
+  }
+  return true;
+}
+
+tl::unexpected<Error> ShapesDiffer(const ArrayMetadata& from, const ArrayMetadata& to,
+                                   const std::vector<std::uint64_t>& expected) {
+  std::string message = "expected the shape " + ShapeText(expected) + " of the source (" +
+                        std::string(DialectName(from.dialect)) + "), slowest axis first, found " +
+                        ShapeText(to.shape) + " (" + std::string(DialectName(to.dialect)) + ")";
+  for (std::size_t axis = 0; expected.size() == to.rank() && axis < to.rank(); ++axis) {
+    if (expected[axis] == to.shape[axis]) continue;
+    const bool named = axis < to.axis_names.size() && to.axis_names[axis];
+    message += ": axis " + (named ? *to.axis_names[axis] : std::to_string(axis)) + " has " +
+               std::to_string(to.shape[axis]) + " voxels instead of " +
+               std::to_string(expected[axis]);
+    break;
+  }
+  return Fail(ErrorCode::kInvalidArgument, message);
+}
+
 }  // namespace
 
 Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::uint64_t> shape,
@@ -63,6 +156,25 @@ Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::
   const bool drops_channel = from_volume && to != from && shape.front() == 1;
   for (std::size_t axis = drops_channel ? 1 : 0; axis < axes.size(); ++axis) map.emplace_back(axis);
   return map;
+}
+
+Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAxis> from_axes,
+                            const ArrayMetadata& to) {
+  if (!SameTypes(from.data_type, to.data_type)) {
+    return Fail(ErrorCode::kInvalidArgument, "expected the data type ",
+                DataTypeName(from.data_type), " of the source, found ", DataTypeName(to.data_type));
+  }
+  if (auto map = MapByName(NamesOf(from_axes), NamesOf(to))) {
+    if (Fits(*map, from.shape, to.shape)) return *std::move(map);
+    return ShapesDiffer(from, to, MapList<std::uint64_t>(*map, from.shape, 1));
+  }
+  auto ruled = MapAxes(from_axes, from.shape, from.dialect, to.dialect);
+  if (ruled && Fits(*ruled, from.shape, to.shape)) return ruled;
+  if (auto map = MapInOrder(from.shape, to.shape)) return *std::move(map);
+  if (!ruled) {
+    return Fail(ErrorCode::kInvalidArgument, std::move(ruled).error().message);
+  }
+  return ShapesDiffer(from, to, MapList<std::uint64_t>(*ruled, from.shape, 1));
 }
 
 AxisMap SameAxes(std::size_t rank) {

@@ -10,6 +10,7 @@
 #include "codec/codecs/n5_block.h"
 #include "codec/json/number.h"
 #include "codec/precomputed/scale.h"
+#include "codec/pyramid/chunk_mapping.h"
 #include "codec/zarr2/array.h"
 
 namespace unshard {
@@ -42,20 +43,6 @@ bool CanExpressBytes(const ArrayMetadata& array, bool big_endian) {
   return !is_little || !big_endian;
 }
 
-// Whether chunks at the upper edges have the same shape: those of Zarr are never clipped, those of
-// precomputed volumes always, and N5 blocks may be either, because their header has the shape.
-bool HasSameEdges(const ArrayMetadata& stored, ArrayDialect to) {
-  if (IsEven(stored)) return true;
-  if (IsZarr(to)) return IsZarr(stored.dialect);
-  return to == ArrayDialect::kN5 || !IsZarr(stored.dialect);
-}
-
-// A chunk of a precomputed volume has all channels.
-bool HasSameChannels(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes) {
-  if (to != ArrayDialect::kPrecomputed || !axes[0]) return true;
-  return stored.chunk_shape[*axes[0]] >= stored.shape[*axes[0]];
-}
-
 tl::unexpected<Error> CannotEncode(ArrayDialect dialect, const CodecSpec& codec) {
   return Fail(ErrorCode::kNotSupported, "encoding chunks of ", DialectName(dialect),
               " with the codec ", codec.name, " is not supported");
@@ -80,10 +67,10 @@ CodecSpec BytesOf(const DataType& type, bool big_endian) {
       "bytes", JsonValue::Object({{"endian", JsonValue::String(big_endian ? "big" : "little")}}));
 }
 
-// Gives `array` the codec of these items. Requires: its format can express all but, perhaps, their
-// compression.
-Status SetCodec(const PlainItems& items, ArrayMetadata& array) {
-  UNSHARD_ASSIGN_OR_RETURN(ChainSpec compression, SpellAll(items.compression, array));
+// Gives `array` the codec of these items. Requires: its format can express them, and SpellAll has
+// returned their compression.
+Status SetCodec(PlainItems items, ArrayMetadata& array) {
+  ChainSpec& compression = items.compression;
   if (array.dialect == ArrayDialect::kPrecomputed) {
     array.codec_json = JsonValue::Object({{"encoding", JsonValue::String("raw")}});
     UNSHARD_ASSIGN_OR_RETURN(
@@ -115,15 +102,21 @@ Status SetCodec(const PlainItems& items, ArrayMetadata& array) {
   return {};
 }
 
-// The stored items, as the presented format has them; nothing where it cannot.
+// The stored items, for SetCodec of the presented array; nothing where its format cannot express
+// them.
 std::optional<PlainItems> KeptItems(const ArrayMetadata& stored, const AxisMap& axes,
                                     const ArrayMetadata& presented) {
   auto items = PlainItemsOf(ItemsOf(stored));
-  const bool is_kept =
-      items && CanExpressOrder(presented.dialect, items->order, axes) &&
-      CanExpressBytes(presented, items->big_endian) && HasSameEdges(stored, presented.dialect) &&
-      HasSameChannels(stored, presented.dialect, axes) && SpellAll(items->compression, presented);
-  if (!is_kept) items.reset();
+  // The header of an N5 block has its shape, which may reach beyond the array.
+  const bool has_shape =
+      presented.dialect == ArrayDialect::kN5 || HasSameChunks(stored, presented, axes);
+  const bool is_kept = has_shape && items &&
+                       CanExpressOrder(presented.dialect, items->order, axes) &&
+                       CanExpressBytes(presented, items->big_endian);
+  if (!is_kept) return std::nullopt;
+  auto spelled = SpellAll(items->compression, presented);
+  if (!spelled) return std::nullopt;
+  items->compression = *std::move(spelled);
   return items;
 }
 
@@ -222,27 +215,21 @@ ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to) {
   return {*KeptIn(to, CodecOfZarr3(is_gzip ? "gzip" : "zstd"), item_size)};
 }
 
-bool IsEven(const ArrayMetadata& array) {
-  for (std::size_t axis = 0; axis < array.rank(); ++axis) {
-    if (array.shape[axis] % array.chunk_shape[axis] != 0) return false;
-  }
-  return true;
-}
-
 Result<BlockForm> PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes,
                              const ChainSpec& compression, ArrayMetadata& presented) {
-  if (const auto kept = KeptItems(stored, axes, presented)) {
-    UNSHARD_RETURN_IF_ERROR(SetCodec(*kept, presented));
+  if (auto kept = KeptItems(stored, axes, presented)) {
+    UNSHARD_RETURN_IF_ERROR(SetCodec(*std::move(kept), presented));
     return FormOf(stored, presented, axes);
   }
-  UNSHARD_RETURN_IF_ERROR(SetCodec({{}, false, compression}, presented));
+  UNSHARD_ASSIGN_OR_RETURN(ChainSpec spelled, SpellAll(compression, presented));
+  UNSHARD_RETURN_IF_ERROR(SetCodec({{}, false, std::move(spelled)}, presented));
   return BlockForm::kTranscode;
 }
 
 Result<BlockForm> PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented) {
   PlainItems items = PlainItemsOf(ItemsOf(stored)).value_or(PlainItems());
   items.compression.clear();
-  UNSHARD_RETURN_IF_ERROR(SetCodec(items, presented));
+  UNSHARD_RETURN_IF_ERROR(SetCodec(std::move(items), presented));
   return FormOf(stored, presented, SameAxes(stored.rank()));
 }
 

@@ -45,7 +45,4 @@ Result<BlockForm> PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& pres
 // chunks are not compressed, and for precomputed volumes, whose encoding `raw` has none.
 ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to);
 
-// Whether no chunk reaches beyond the array.
-bool IsEven(const ArrayMetadata& array);
-
 }  // namespace unshard

@@ -1,8 +1,11 @@
-// Two arrays of the same voxels: which chunks of the one have voxels of a chunk of the other, and
-// how these get there. Copies and views are made of it. codec/FORMATS.md, "Views";
-// fs/SEMANTICS.md, "Copies".
+// Two arrays of the same voxels, of any formats, chunk grids and encodings: which chunks of the one
+// have voxels of a chunk of the other, and how that is made of them. Copies and views are made of
+// it. codec/FORMATS.md, "Views"; fs/SEMANTICS.md, "Copies".
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,18 +16,28 @@
 
 namespace unshard {
 
-// Whether each chunk of `to` has exactly the voxels of one chunk of `from`.
-bool HasSameGrid(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+// Whether each chunk of `to` has exactly the voxels of one chunk of `from`, and both are encoded
+// with the same extents. `axes`: for each axis of `to`, that of `from`.
+bool HasSameChunks(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+
+// One array of a view. Both are parsed: they have codecs.
+struct PresentedArray {
+  ArrayMetadata stored;
+  ArrayMetadata presented;
+  AxisMap axes;  // for each axis of `presented`, that of `stored`
+  BlockForm form = BlockForm::kTranscode;
+};
 
 // Cells are those of GridOf(from) or GridOf(to). Immutable; thread-safe; pure.
 class ChunkMapping {
  public:
-  // Both arrays are parsed: they have codecs. `axes`: for each axis of `to`, that of `from`.
-  // `form`: how chunks of `to` are made. Fails as GridOf does.
-  static Result<ChunkMapping> Make(ArrayMetadata from, ArrayMetadata to, AxisMap axes,
-                                   BlockForm form = BlockForm::kTranscode);
-  // The mapping from `to` to `from`. It refers to the same arrays.
-  [[nodiscard]] ChunkMapping Inverse() const;
+  // Of a copy; its form is kTranscode unless HasSameChunks. Both arrays have codecs. Fails as
+  // GridOf does, and with kNotSupported, naming the codec, where chunks have to be decoded or
+  // encoded that cannot be.
+  static Result<ChunkMapping> ForCopy(ArrayMetadata from, ArrayMetadata to, AxisMap axes);
+  // Of a view, from the stored array to the presented one. Fails in the same way, and with
+  // kNotSupported where a stored chunk has voxels of several presented ones.
+  static Result<ChunkMapping> ForView(PresentedArray array);
 
   [[nodiscard]] const ArrayMetadata& from() const { return from_->metadata; }
   [[nodiscard]] const ArrayMetadata& to() const { return to_->metadata; }
@@ -32,18 +45,24 @@ class ChunkMapping {
   [[nodiscard]] const ChunkGrid& to_grid() const { return to_->grid; }
   [[nodiscard]] const AxisMap& axes() const { return axes_; }
   [[nodiscard]] BlockForm form() const { return form_; }
+  // Whether each chunk of `to` has the voxels of one chunk of `from`.
   [[nodiscard]] bool same_grid() const { return same_grid_; }
   // Whether chunks that are absent in `from` have to be made, because an absent chunk of `to`
   // would mean another value.
   [[nodiscard]] bool writes_absent() const { return writes_absent_; }
+  // The bytes in memory of the voxels of the largest chunk.
+  [[nodiscard]] std::uint64_t voxel_bytes() const;
+
+  // --- Cells
 
   // The cells of `from` whose chunks have voxels of a chunk of `to`, the last axis of `from`
   // fastest; and the first of them.
   [[nodiscard]] std::vector<GridCell> SourceCells(const GridCell& to_cell) const;
   [[nodiscard]] GridCell FirstSourceCell(const GridCell& to_cell) const;
-  // The shape of a chunk, as the codec of its array encodes it.
-  [[nodiscard]] Shape FromShape(const GridCell& from_cell) const { return from_->At(from_cell); }
-  [[nodiscard]] Shape ToShape(const GridCell& to_cell) const { return to_->At(to_cell); }
+  // The cell of `to` with the first voxel of a chunk of `from`.
+  [[nodiscard]] GridCell TargetCell(const GridCell& from_cell) const;
+
+  // --- Voxels
 
   // Fails with kDataLoss where a chunk of `from` cannot be decoded.
   [[nodiscard]] Result<Voxels> Decode(ByteSpan chunk, const GridCell& from_cell) const;
@@ -56,18 +75,50 @@ class ChunkMapping {
   // The chunk of `to` with all that a chunk of `from` has of it.
   [[nodiscard]] Result<Voxels> Map(Voxels from, const GridCell& from_cell,
                                    const GridCell& to_cell) const;
+  // Whether every voxel of a chunk of `to` has the fill value of `to`: copies do not store it.
+  [[nodiscard]] bool IsFill(const Voxels& voxels) const;
+  // The voxels of a stored chunk of `to`, with the fill value beyond the array, whatever the
+  // program that encoded it put there. Fails with kDataLoss where it cannot be decoded.
+  [[nodiscard]] Result<Voxels> DecodeTarget(ByteSpan chunk, const GridCell& to_cell) const;
 
+  // --- Chunks of `to`
+
+  // Fails with kDataLoss where a chunk of `from` cannot be decoded. It is decoded only where its
+  // size does not show that it can be, and not where this build lacks the codec's library.
+  [[nodiscard]] Status Check(ByteSpan chunk, const GridCell& from_cell) const;
   // The header of an N5 block that a chunk of `to` gets (kAddHeader), or that its chunk of `from`
   // has to have (kStripHeader). Requires one of these forms.
   [[nodiscard]] ByteVector HeaderOf(const GridCell& to_cell) const;
-  // The chunk of `to`, with kAddHeader and kStripHeader. Nothing where the stored header is another
-  // one: the chunk has to be transcoded.
-  [[nodiscard]] std::optional<ByteVector> ChangeHeader(ByteSpan chunk,
-                                                       const GridCell& to_cell) const;
+  // The chunk of `to` made of the bytes of its chunk of `from`, as form() says. Nothing where it
+  // has to be transcoded.
+  [[nodiscard]] std::optional<ByteVector> FromBytes(ByteSpan chunk, const GridCell& to_cell) const;
+  // The chunk of `to`, encoded anew: `read` returns the bytes of one of its SourceCells, by its
+  // position there, or nothing where it is absent. Each is decoded before the next one is read, so
+  // that only one of them is in memory beside the chunk. Fails as CodecChain and `read` do.
+  using PartReader = std::function<Result<std::optional<Bytes>>(std::size_t part)>;
+  [[nodiscard]] Result<ByteVector> FromChunks(const PartReader& read,
+                                              const GridCell& to_cell) const;
+  // Requires same_grid(): made of its chunk of `from`, in either way; nothing: that is absent.
+  [[nodiscard]] Result<ByteVector> FromChunk(const std::optional<Bytes>& chunk,
+                                             const GridCell& to_cell) const;
+  // The size of a chunk that is encoded anew, where it does not depend on its voxels.
+  [[nodiscard]] std::optional<std::uint64_t> EncodedSize(const GridCell& to_cell) const {
+    return to().codec->EncodedSize(to_->ShapeAt(to_cell));
+  }
 
- protected:
-  // One item.
-  [[nodiscard]] const ByteVector& to_fill() const { return to_->fill; }
+  // --- Writing into a view
+
+  // The stored chunks, those of SourceCells, for a presented chunk that a program has written.
+  // Fails with kInvalidArgument if `written` is no chunk of `to`, and as the codec of `from` does.
+  [[nodiscard]] Result<std::vector<ByteVector>> Restore(ByteSpan written,
+                                                        const GridCell& to_cell) const;
+  // The same where a program has removed the chunk, if removing the stored ones is not enough: of
+  // the value that readers of the view take an absent chunk for.
+  [[nodiscard]] Result<std::vector<ByteVector>> RestoreRemoved(const GridCell& to_cell) const;
+  // Whether Restore is supported: else kNotSupported, naming the codec.
+  [[nodiscard]] Status CanRestore() const;
+  // Whether voxels that are written, stored and presented again may differ from those written.
+  [[nodiscard]] bool is_lossy() const;
 
  private:
   struct Side {
@@ -76,16 +127,28 @@ class ChunkMapping {
     ByteVector fill;  // one item
 
     static Result<std::shared_ptr<const Side>> Make(ArrayMetadata metadata);
-    [[nodiscard]] Shape At(const GridCell& cell) const {
+    // The shape of a chunk, as its codec encodes it.
+    [[nodiscard]] Shape ShapeAt(const GridCell& cell) const {
       return ChunkShapeAt(metadata, grid, cell);
     }
   };
+  using SidePtr = std::shared_ptr<const Side>;
 
-  ChunkMapping(std::shared_ptr<const Side> from, std::shared_ptr<const Side> to, AxisMap axes,
-               BlockForm form);
+  ChunkMapping(SidePtr from, SidePtr to, AxisMap axes, BlockForm form);
+  static Result<ChunkMapping> Make(ArrayMetadata from, ArrayMetadata to, AxisMap axes,
+                                   BlockForm form);
+  // The mapping from `to` to `from`.
+  [[nodiscard]] ChunkMapping Inverse() const;
+  // Whether this build has the codecs that the form needs.
+  [[nodiscard]] Status CanEncode() const;
+  // Whether the type of `from` has these values: bool has no others than 0 and 1.
+  [[nodiscard]] Status CanHold(const Voxels& written) const;
+  // The chunks of `from` with these voxels of a chunk of `to`; without them, of its fill value.
+  [[nodiscard]] Result<std::vector<ByteVector>> EncodeSources(const Voxels* voxels,
+                                                              const GridCell& to_cell) const;
 
-  std::shared_ptr<const Side> from_;
-  std::shared_ptr<const Side> to_;
+  SidePtr from_;
+  SidePtr to_;
   AxisMap axes_;
   AxisMap inverse_;  // for each axis of `from`, that of `to`
   BlockForm form_;

@@ -46,7 +46,7 @@ Result<ChunkGeneration> JoinedChunks::Current(const ChunkRef& chunk, const Deadl
     }
     // What was committed and published meanwhile may be in one of the shards and not in another.
     if (VersionsOf(chunks) != versions) continue;
-    const auto position = LinearIndex(conversion().presented_grid().grid_shape(), cell);
+    const auto position = LinearIndex(mapping().to_grid().grid_shape(), cell);
     return generations_.Of(position, std::move(parts), modified);
   }
   return Fail(ErrorCode::kConflict, stored_tree()->Path(chunk), ": its chunks keep changing");
@@ -78,14 +78,14 @@ Result<std::optional<ChunkFacts>> JoinedChunks::Latest(const ChunkRef& chunk) {
 Result<std::optional<ChunkFacts>> JoinedChunks::LatestIn(const ChunkRef& chunk,
                                                          const ChunkGeneration& generation) {
   const JoinedVersionPtr version = JoinedVersionOf(generation);
-  bool present = conversion().presents_absent();
+  bool present = mapping().writes_absent();
   for (auto part = version->parts.begin(); !present && part != version->parts.end(); ++part) {
     UNSHARD_ASSIGN_OR_RETURN(present, IsPresent(*part));
   }
   if (!present) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   ChunkFacts facts{0, {}, generation};
-  if (const auto size = conversion().SizeOf(cell)) {
+  if (const auto size = mapping().EncodedSize(cell)) {
     facts.size = *size;
     return facts;
   }
@@ -96,7 +96,7 @@ Result<std::optional<ChunkFacts>> JoinedChunks::LatestIn(const ChunkRef& chunk,
 
 bool JoinedChunks::SizeIsFree(const ChunkRef& chunk) const {
   const auto cell = CellOf(chunk);
-  return cell && conversion().SizeOf(*cell) && source().SizeIsFree(chunk);
+  return cell && mapping().EncodedSize(*cell) && source().SizeIsFree(chunk);
 }
 
 Result<std::optional<ChunkLocation>> JoinedChunks::Locate(const ChunkRef&,
@@ -130,7 +130,7 @@ Result<Bytes> JoinedChunks::EncodeAnew(const JoinedVersion& version, const GridC
     if (!content) return std::nullopt;
     return ReadAll(*content, max_chunk_bytes());
   };
-  auto encoded = conversion().Join(read, cell);
+  auto encoded = mapping().FromChunks(read, cell);
   if (!encoded) return InChunk(std::move(encoded).error(), version.parts[last].chunk);
   return Bytes(*std::move(encoded));
 }

@@ -19,7 +19,7 @@ namespace unshard {
 // shards is seen as it comes. Chunks are encoded whole, once, and kept in a cache. Thread-safe.
 class JoinedChunks final : public PresentedChunks {
  public:
-  // `written`: null where the volume is only read. Requires: a conversion that joins.
+  // `written`: null where the volume is only read. Requires: chunks of different grids.
   JoinedChunks(Parts parts, std::shared_ptr<CommittedVersions> written)
       : PresentedChunks(std::move(parts)), written_(written), current_(std::move(written)) {}
 

@@ -11,21 +11,21 @@ namespace unshard {
 std::optional<GridCell> PresentedChunks::CellOf(const ChunkRef& chunk) const {
   const auto file = stored_tree()->FileOf(chunk);
   if (!file) return std::nullopt;
-  const ArrayDialect dialect = conversion().stored().dialect;
-  return conversion().PresentedCell(CellOfFile(dialect, file->cell));
+  const ArrayDialect dialect = mapping().from().dialect;
+  return mapping().TargetCell(CellOfFile(dialect, file->cell));
 }
 
 ChunkRef PresentedChunks::RefOf(const GridCell& cell) const {
-  const ArrayDialect dialect = conversion().stored().dialect;
-  return stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, conversion().StoredCell(cell))});
+  const ArrayDialect dialect = mapping().from().dialect;
+  return stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, mapping().FirstSourceCell(cell))});
 }
 
 std::vector<ChunkRef> PresentedChunks::StoredChunks(const ChunkRef& chunk) const {
-  const auto cell = conversion().joins() ? CellOf(chunk) : std::nullopt;
+  const auto cell = !mapping().same_grid() ? CellOf(chunk) : std::nullopt;
   if (!cell) return {chunk};
-  const ArrayDialect dialect = conversion().stored().dialect;
+  const ArrayDialect dialect = mapping().from().dialect;
   std::vector<ChunkRef> chunks;
-  for (const GridCell& one : conversion().StoredCells(*cell)) {
+  for (const GridCell& one : mapping().SourceCells(*cell)) {
     chunks.push_back(stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, one)}).With(chunk.part));
   }
   return chunks;
@@ -42,22 +42,22 @@ tl::unexpected<Error> PresentedChunks::InChunk(Error error, const ChunkRef& chun
 }
 
 Status PresentedChunks::FitsInMemory() const {
-  if (conversion().voxel_bytes() <= max_chunk_bytes()) return {};
-  return TooLargeToDecode(stored_tree()->directory() + ": a chunk", conversion().voxel_bytes());
+  if (mapping().voxel_bytes() <= max_chunk_bytes()) return {};
+  return TooLargeToDecode(stored_tree()->directory() + ": a chunk", mapping().voxel_bytes());
 }
 
 Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t version,
                                       std::uint64_t kind,
                                       const std::function<Result<Bytes>()>& encode) const {
-  const CacheKey key{cache_owner_, LinearIndex(conversion().presented_grid().grid_shape(), cell),
-                     version, kind};
+  const CacheKey key{cache_owner_, LinearIndex(mapping().to_grid().grid_shape(), cell), version,
+                     kind};
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
     UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, encode());
     const std::uint64_t size = encoded.size() + sizeof(Bytes);
     return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(std::move(encoded)), size};
   };
   // The stored bytes, the voxels, and what is made of them: about as many each, at most.
-  const std::uint64_t needs = 3 * std::min(conversion().voxel_bytes(), max_chunk_bytes());
+  const std::uint64_t needs = 3 * std::min(mapping().voxel_bytes(), max_chunk_bytes());
   UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(key, CallerDeadline(), load, needs));
   return *std::static_pointer_cast<const Bytes>(value);
 }
@@ -66,13 +66,13 @@ Result<std::vector<ByteVector>> PresentedChunks::Restore(const ChunkRef& chunk,
                                                          ByteSpan presented) const {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
-  return conversion().Restore(presented, cell);
+  return mapping().Restore(presented, cell);
 }
 
 Result<std::vector<ByteVector>> PresentedChunks::RestoreRemoved(const ChunkRef& chunk) const {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
-  return conversion().RestoreRemoved(cell);
+  return mapping().RestoreRemoved(cell);
 }
 
 Status PresentedChunks::ForEachPresent(const ChunkGeneration& generation,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/pyramid/chunk_conversion.h"
+#include "codec/pyramid/chunk_mapping.h"
 #include "store/chunks/chunk_content.h"
 #include "store/chunks/chunk_store.h"
 #include "store/chunks/sharded_tree.h"
@@ -21,7 +21,7 @@ class PresentedChunks : public ChunkStore {
  public:
   struct Parts {
     std::shared_ptr<ShardedTree> stored;
-    std::shared_ptr<const ChunkConversion> conversion;
+    std::shared_ptr<const ChunkMapping> mapping;
     std::shared_ptr<ByteBudgetCache> cache;  // of encoded chunks
     std::uint64_t max_chunk_bytes = 0;       // of the voxels of one chunk
   };
@@ -29,11 +29,11 @@ class PresentedChunks : public ChunkStore {
   // The cell, of the presented grid, of a reference to any stored chunk.
   [[nodiscard]] std::optional<GridCell> CellOf(const ChunkRef& chunk) const;
   [[nodiscard]] ChunkRef RefOf(const GridCell& cell) const;
-  // The stored chunks that a presented one comes from, as ChunkConversion::StoredCells.
+  // The stored chunks that a presented one comes from, as ChunkMapping::SourceCells.
   [[nodiscard]] std::vector<ChunkRef> StoredChunks(const ChunkRef& chunk) const;
 
   // The bytes in memory of the voxels of the largest chunk.
-  [[nodiscard]] std::uint64_t voxel_bytes() const { return conversion().voxel_bytes(); }
+  [[nodiscard]] std::uint64_t voxel_bytes() const { return mapping().voxel_bytes(); }
   // Writing. The bytes of StoredChunks for a chunk that a program wrote into the view, or removed
   // from it. kInvalidArgument where `presented` is no such chunk.
   [[nodiscard]] Result<std::vector<ByteVector>> Restore(const ChunkRef& chunk,
@@ -43,7 +43,7 @@ class PresentedChunks : public ChunkStore {
   Status ForEachPresent(const ChunkGeneration& generation, const ChunkVisitor& visitor) override;
   ChunkChanges Invalidate(const std::string& key) override;
   [[nodiscard]] bool has_forgotten() const override { return source().has_forgotten(); }
-  [[nodiscard]] bool presents_absent() const override { return conversion().presents_absent(); }
+  [[nodiscard]] bool presents_absent() const override { return mapping().writes_absent(); }
   [[nodiscard]] ChunkStoreCounters counters() const override { return source().counters(); }
   [[nodiscard]] std::optional<std::string> ReplacedKey(const ChunkRef& chunk) const override {
     return source().ReplacedKey(chunk);
@@ -54,7 +54,7 @@ class PresentedChunks : public ChunkStore {
 
   [[nodiscard]] const std::shared_ptr<ShardedTree>& stored_tree() const { return parts_.stored; }
   [[nodiscard]] ChunkStore& source() const { return parts_.stored->chunks(); }
-  [[nodiscard]] const ChunkConversion& conversion() const { return *parts_.conversion; }
+  [[nodiscard]] const ChunkMapping& mapping() const { return *parts_.mapping; }
   [[nodiscard]] std::uint64_t max_chunk_bytes() const { return parts_.max_chunk_bytes; }
 
   [[nodiscard]] Result<GridCell> CellIn(const ChunkRef& chunk) const;

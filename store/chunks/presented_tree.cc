@@ -21,13 +21,13 @@ constexpr std::size_t kMostListings = 4;
 // Chunks have the size that their encoding gives; what they hold is seen when they are decoded.
 class PresentedCheck final : public ChunkCheck {
  public:
-  explicit PresentedCheck(std::shared_ptr<const ChunkConversion> conversion)
-      : conversion_(std::move(conversion)) {}
+  explicit PresentedCheck(std::shared_ptr<const ChunkMapping> mapping)
+      : mapping_(std::move(mapping)) {}
 
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(
       std::span<const std::uint64_t> cell) const override {
-    const ArrayDialect dialect = conversion_->presented().dialect;
-    return conversion_->FixedSize(CellOfFile(dialect, GridCell(cell.begin(), cell.end())));
+    const ArrayDialect dialect = mapping_->to().dialect;
+    return mapping_->EncodedSize(CellOfFile(dialect, GridCell(cell.begin(), cell.end())));
   }
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
                              ByteSpan /*start*/) const override {
@@ -36,39 +36,39 @@ class PresentedCheck final : public ChunkCheck {
   }
 
  private:
-  const std::shared_ptr<const ChunkConversion> conversion_;
+  const std::shared_ptr<const ChunkMapping> mapping_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.conversion->presented()));
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, FileGridOf(parts.conversion->stored()));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.mapping->to()));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, FileGridOf(parts.mapping->from()));
   return std::shared_ptr<PresentedTree>(
       new PresentedTree(std::move(parts), std::move(grid), std::move(stored_grid)));
 }
 
 std::unique_ptr<PresentedChunks> PresentedTree::MakeChunks(const Parts& parts) {
-  PresentedChunks::Parts chunks{parts.stored, parts.conversion, parts.cache, parts.max_chunk_bytes};
-  if (!parts.conversion->joins()) return std::make_unique<TranscodedChunks>(std::move(chunks));
+  PresentedChunks::Parts chunks{parts.stored, parts.mapping, parts.cache, parts.max_chunk_bytes};
+  if (parts.mapping->same_grid()) return std::make_unique<TranscodedChunks>(std::move(chunks));
   return std::make_unique<JoinedChunks>(std::move(chunks), parts.written);
 }
 
 PresentedTree::PresentedTree(Parts parts, ChunkGrid grid, ChunkGrid stored_grid)
     : ChunkTree(parts.ordinal, parts.directory),
       stored_(parts.stored),
-      conversion_(parts.conversion),
+      mapping_(parts.mapping),
       grid_(std::move(grid)),
       stored_grid_(std::move(stored_grid)),
-      names_(ChunkNamesOf(conversion_->presented(), grid_)),
+      names_(ChunkNamesOf(mapping_->to(), grid_)),
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
       chunks_(MakeChunks(parts)),
       transcoded_(dynamic_cast<TranscodedChunks*>(chunks_.get())),
       stored_axes_(StoredAxes()),
-      lists_all_(!parts.store.lists || conversion_->presents_absent()),
+      lists_all_(!parts.store.lists || mapping_->writes_absent()),
       remote_(!parts.store.keeps_replaced_versions),
       lossy_(parts.lossy),
-      check_(std::make_shared<PresentedCheck>(conversion_)) {
+      check_(std::make_shared<PresentedCheck>(mapping_)) {
   std::uint64_t next = grid_.cell_count();
   for (unsigned level = 0; level <= names_->depth(); ++level) {
     first_of_level_.push_back(next);
@@ -82,28 +82,28 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid, ChunkGrid stored_grid)
 }
 
 Status PresentedTree::CanStore() const {
-  const Status encodes = conversion_->CanRestore();
+  const Status encodes = mapping_->CanRestore();
   if (!encodes) {
     return Fail(ErrorCode::kReadOnly, "chunks cannot be written: ", encodes.error().message);
   }
-  if (!conversion_->is_lossy() || lossy_) return {};
-  return Fail(ErrorCode::kReadOnly, "chunks are stored as ", conversion_->stored().codec->text(),
+  if (!mapping_->is_lossy() || lossy_) return {};
+  return Fail(ErrorCode::kReadOnly, "chunks are stored as ", mapping_->from().codec->text(),
               ", which is lossy: mount with lossy=yes to write them");
 }
 
 // As CloudVolume writes the files of a local volume.
 bool PresentedTree::TakesGzipNames() const {
-  return conversion_->presented().dialect == ArrayDialect::kPrecomputed;
+  return mapping_->to().dialect == ArrayDialect::kPrecomputed;
 }
 
 ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
-  return chunks_->RefOf(CellOfFile(conversion_->presented().dialect, file.cell));
+  return chunks_->RefOf(CellOfFile(mapping_->to().dialect, file.cell));
 }
 
 std::optional<ChunkFile> PresentedTree::FileOf(const ChunkRef& chunk) const {
   const auto cell = chunks_->CellOf(chunk);
   if (!cell) return std::nullopt;
-  return ChunkFile{FileCellOf(conversion_->presented().dialect, *cell)};
+  return ChunkFile{FileCellOf(mapping_->to().dialect, *cell)};
 }
 
 std::uint64_t PresentedTree::NameCount(const GridDirectory& in) const {
@@ -129,10 +129,10 @@ ChunkTree::Match PresentedTree::NameAt(const GridDirectory& in, std::uint64_t nu
 std::vector<std::optional<std::size_t>> PresentedTree::StoredAxes() const {
   GridCell marks(grid_.rank());
   for (std::size_t d = 0; d < marks.size(); ++d) marks[d] = d + 1;
-  const AxisMap inverse = InverseMap(conversion_->axes(), conversion_->stored().rank());
-  const GridCell presented = CellOfFile(conversion_->presented().dialect, marks);
+  const AxisMap inverse = InverseMap(mapping_->axes(), mapping_->from().rank());
+  const GridCell presented = CellOfFile(mapping_->to().dialect, marks);
   const GridCell stored =
-      FileCellOf(conversion_->stored().dialect, MapList<std::uint64_t>(inverse, presented, 0));
+      FileCellOf(mapping_->from().dialect, MapList<std::uint64_t>(inverse, presented, 0));
   std::vector<std::optional<std::size_t>> axes(grid_.rank());
   for (std::size_t d = 0; d < stored.size(); ++d) {
     if (stored[d] != 0) axes[stored[d] - 1] = d;
@@ -177,10 +177,9 @@ bool PresentedTree::Give(const GridDirectory& in, std::uint64_t number,
 Status PresentedTree::ListFlat(std::uint64_t cookie, const ListVisitor& visitor,
                                const DamageVisitor& damaged) {
   ChunkPresence presence(*stored_, damaged);
-  const ArrayDialect dialect = conversion_->stored().dialect;
+  const ArrayDialect dialect = mapping_->from().dialect;
   const auto visit = [&](const ChunkRef& stored, const ChunkFile& file) -> Result<bool> {
-    const ChunkRef chunk =
-        chunks_->RefOf(conversion_->PresentedCell(CellOfFile(dialect, file.cell)));
+    const ChunkRef chunk = chunks_->RefOf(mapping_->TargetCell(CellOfFile(dialect, file.cell)));
     if (joins()) {
       // A chunk is listed once: at the first of its stored chunks that exists.
       for (const ChunkRef& part : StoredChunks(chunk)) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/pyramid/chunk_conversion.h"
+#include "codec/pyramid/chunk_mapping.h"
 #include "codec/zarr3/chunk_names.h"
 #include "store/chunks/child_collector.h"
 #include "store/chunks/chunk_tree.h"
@@ -30,7 +30,7 @@ class PresentedTree final : public ChunkTree {
     std::uint32_t ordinal = 0;
     std::string directory;  // where the view has it
     std::shared_ptr<ShardedTree> stored;
-    std::shared_ptr<const ChunkConversion> conversion;
+    std::shared_ptr<const ChunkMapping> mapping;
     std::shared_ptr<ByteBudgetCache> cache;  // of encoded chunks
     std::uint64_t max_chunk_bytes = 0;       // of the voxels of one chunk
     Capabilities store;
@@ -44,11 +44,11 @@ class PresentedTree final : public ChunkTree {
   [[nodiscard]] const std::shared_ptr<ShardedTree>& stored() const { return stored_; }
   // Fails with kReadOnly where what is written could not be stored, or not as it is.
   [[nodiscard]] Status CanStore() const;
-  [[nodiscard]] bool presents_absent() const { return conversion_->presents_absent(); }
+  [[nodiscard]] bool presents_absent() const { return mapping_->writes_absent(); }
   [[nodiscard]] PresentedChunks& presented() { return *chunks_; }
   // Requires: a tree that does not join.
   [[nodiscard]] TranscodedChunks& transcoded() { return *transcoded_; }
-  [[nodiscard]] bool joins() const override { return conversion_->joins(); }
+  [[nodiscard]] bool joins() const override { return !mapping_->same_grid(); }
   [[nodiscard]] std::vector<ChunkRef> StoredChunks(const ChunkRef& chunk) const override {
     return chunks_->StoredChunks(chunk);
   }
@@ -109,13 +109,13 @@ class PresentedTree final : public ChunkTree {
   bool Give(const GridDirectory& in, std::uint64_t number, const ListVisitor& visitor) const;
 
   const std::shared_ptr<ShardedTree> stored_;
-  const std::shared_ptr<const ChunkConversion> conversion_;
+  const std::shared_ptr<const ChunkMapping> mapping_;
   const ChunkGrid grid_;         // as names list its axes
   const ChunkGrid stored_grid_;  // as stored names do
   const std::unique_ptr<const ChunkNames> names_;
   const ZarrNames* const nested_;  // null where all names are in one directory
   const std::unique_ptr<PresentedChunks> chunks_;
-  TranscodedChunks* const transcoded_;  // null where the conversion joins
+  TranscodedChunks* const transcoded_;  // null where chunks are joined
   const std::vector<std::optional<std::size_t>> stored_axes_;
   std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
   const bool lists_all_;

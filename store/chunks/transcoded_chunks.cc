@@ -33,7 +33,7 @@ void TranscodedChunks::DropReferences(const ChunkRef& chunk, std::uint32_t numbe
 
 Result<std::optional<ChunkFacts>> TranscodedChunks::Latest(const ChunkRef& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(auto stored, source().Latest(chunk));
-  if (!stored && !conversion().presents_absent()) return std::nullopt;
+  if (!stored && !mapping().writes_absent()) return std::nullopt;
   ChunkGeneration generation;
   if (stored) {
     generation = stored->generation;
@@ -52,23 +52,23 @@ Result<std::optional<ChunkFacts>> TranscodedChunks::LatestIn(const ChunkRef& chu
 Result<std::optional<ChunkFacts>> TranscodedChunks::Present(const ChunkRef& chunk,
                                                             std::optional<ChunkFacts> stored,
                                                             const ChunkGeneration& generation) {
-  const BlockForm form = conversion().form();
-  if (!stored && !conversion().presents_absent()) return std::nullopt;
+  const BlockForm form = mapping().form();
+  if (!stored && !mapping().writes_absent()) return std::nullopt;
   if (stored && form == BlockForm::kCopy) return stored;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   ChunkFacts facts = stored.value_or(ChunkFacts{0, {}, generation});
   if (stored && form == BlockForm::kAddHeader) {
-    facts.size += conversion().HeaderOf(cell).size();
+    facts.size += mapping().HeaderOf(cell).size();
     return facts;
   }
   if (stored && form == BlockForm::kStripHeader) {
     UNSHARD_ASSIGN_OR_RETURN(const bool plain, HasPlainHeader({chunk, generation}, cell));
     if (plain) {
-      facts.size -= conversion().HeaderOf(cell).size();
+      facts.size -= mapping().HeaderOf(cell).size();
       return facts;
     }
   }
-  if (const auto size = conversion().SizeOf(cell)) {
+  if (const auto size = mapping().EncodedSize(cell)) {
     facts.size = *size;
     return facts;
   }
@@ -78,7 +78,7 @@ Result<std::optional<ChunkFacts>> TranscodedChunks::Present(const ChunkRef& chun
 }
 
 Result<bool> TranscodedChunks::HasPlainHeader(const Version& version, const GridCell& cell) {
-  const ByteVector expected = conversion().HeaderOf(cell);
+  const ByteVector expected = mapping().HeaderOf(cell);
   UNSHARD_ASSIGN_OR_RETURN(const Bytes found, ReadStored(version, 0, expected.size()));
   return std::equal(expected.begin(), expected.end(), found.span().begin(), found.span().end());
 }
@@ -86,7 +86,7 @@ Result<bool> TranscodedChunks::HasPlainHeader(const Version& version, const Grid
 bool TranscodedChunks::SizeIsFree(const ChunkRef& chunk) const {
   const auto cell = CellOf(chunk);
   if (!cell || !source().SizeIsFree(chunk)) return false;
-  switch (conversion().form()) {
+  switch (mapping().form()) {
     case BlockForm::kCopy:
     case BlockForm::kAddHeader:
       return true;
@@ -95,7 +95,7 @@ bool TranscodedChunks::SizeIsFree(const ChunkRef& chunk) const {
     case BlockForm::kTranscode:
       break;
   }
-  return conversion().SizeOf(*cell).has_value();
+  return mapping().EncodedSize(*cell).has_value();
 }
 
 Result<std::optional<ChunkLocation>> TranscodedChunks::Locate(const ChunkRef& chunk,
@@ -111,10 +111,10 @@ std::optional<ObjectRange> TranscodedChunks::NextRead(const ChunkFacts& facts) {
 Result<FilePiece> TranscodedChunks::Read(const ChunkRef& chunk, const ChunkGeneration& generation,
                                          std::uint64_t offset, std::uint64_t size) {
   const Version version{chunk, generation};
-  const BlockForm form = conversion().form();
+  const BlockForm form = mapping().form();
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   bool encodes = form == BlockForm::kTranscode;
-  if (!encodes && conversion().presents_absent()) {
+  if (!encodes && mapping().writes_absent()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(chunk, generation));
     encodes = !stored;
   }
@@ -127,13 +127,13 @@ Result<FilePiece> TranscodedChunks::Read(const ChunkRef& chunk, const ChunkGener
     return ClipBytes(encoded, offset, size);
   }
   if (form == BlockForm::kAddHeader) return ReadBehindHeader(version, cell, offset, size);
-  if (form == BlockForm::kStripHeader) offset += conversion().HeaderOf(cell).size();
+  if (form == BlockForm::kStripHeader) offset += mapping().HeaderOf(cell).size();
   return source().Read(chunk, generation, offset, size);
 }
 
 Result<FilePiece> TranscodedChunks::ReadBehindHeader(const Version& version, const GridCell& cell,
                                                      std::uint64_t offset, std::uint64_t size) {
-  const ByteVector header = conversion().HeaderOf(cell);
+  const ByteVector header = mapping().HeaderOf(cell);
   if (offset >= header.size()) {
     return source().Read(version.chunk, version.generation, offset - header.size(), size);
   }
@@ -147,7 +147,7 @@ Result<FilePiece> TranscodedChunks::ReadBehindHeader(const Version& version, con
 
 Result<FilePiece> TranscodedChunks::ReadFound(const ChunkRef& chunk, const ChunkFacts& facts,
                                               std::uint64_t offset, std::uint64_t size) {
-  if (conversion().form() == BlockForm::kCopy && facts.stored.size != 0) {
+  if (mapping().form() == BlockForm::kCopy && facts.stored.size != 0) {
     return source().ReadFound(chunk, facts, offset, size);
   }
   return Read(chunk, facts.generation, offset, size);
@@ -156,7 +156,7 @@ Result<FilePiece> TranscodedChunks::ReadFound(const ChunkRef& chunk, const Chunk
 // Where replaced versions are gone, an open file has to have its bytes: they are encoded now.
 Status TranscodedChunks::Load(const ChunkRef& chunk, const ChunkFacts& facts) {
   if (facts.stored.size != 0) UNSHARD_RETURN_IF_ERROR(source().Load(chunk, facts));
-  if (conversion().form() != BlockForm::kTranscode) return {};
+  if (mapping().form() != BlockForm::kTranscode) return {};
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   const auto encoded = Encoded({chunk, facts.generation}, cell);
   // Damage is that of the chunk's bytes: its reader meets it.
@@ -187,40 +187,35 @@ Result<Bytes> TranscodedChunks::Encoded(const Version& version, const GridCell& 
 
 Result<Bytes> TranscodedChunks::EncodeAnew(const Version& version, const GridCell& cell) {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
-  UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(version.chunk, version.generation));
-  Result<ByteVector> encoded;
-  if (stored) {
-    if (stored->size > max_chunk_bytes()) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, source().LatestIn(version.chunk, version.generation));
+  std::optional<Bytes> stored;
+  if (facts) {
+    if (facts->size > max_chunk_bytes()) {
       const std::string path =
           JoinPath(stored_tree()->directory(), stored_tree()->Path(version.chunk));
-      return TooLargeToDecode(path + ": a stored chunk", stored->size);
+      return TooLargeToDecode(path + ": a stored chunk", facts->size);
     }
-    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadStored(version, 0, stored->size));
-    encoded = conversion().Convert(bytes.span(), cell);
-  } else {
-    encoded = conversion().Absent(cell);
+    UNSHARD_ASSIGN_OR_RETURN(stored, ReadStored(version, 0, facts->size));
   }
+  auto encoded = mapping().FromChunk(stored, cell);
   if (!encoded) return InChunk(std::move(encoded).error(), version.chunk);
   return Bytes(*std::move(encoded));
 }
 
 Result<Bytes> TranscodedChunks::EncodeBytes(const ContentPtr& stored, const GridCell& cell) const {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
-  Result<ByteVector> encoded;
-  if (!stored) {
-    encoded = conversion().Absent(cell);
-  } else {
-    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*stored, max_chunk_bytes()));
-    encoded = conversion().Present(bytes.span(), cell);
+  std::optional<Bytes> bytes;
+  if (stored) {
+    UNSHARD_ASSIGN_OR_RETURN(bytes, ReadAll(*stored, max_chunk_bytes()));
   }
-  if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
-  return Bytes(*std::move(encoded));
+  UNSHARD_ASSIGN_OR_RETURN(ByteVector encoded, mapping().FromChunk(bytes, cell));
+  return Bytes(std::move(encoded));
 }
 
 Result<ContentPtr> TranscodedChunks::PresentWritten(const ChunkRef& chunk, const ContentPtr& stored,
                                                     std::uint64_t version) {
-  if (!stored && !conversion().presents_absent()) return nullptr;
-  if (stored && conversion().form() == BlockForm::kCopy) return stored;
+  if (!stored && !mapping().writes_absent()) return nullptr;
+  if (stored && mapping().form() == BlockForm::kCopy) return stored;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   const auto encode = [&]() -> Result<Bytes> {
     auto encoded = EncodeBytes(stored, cell);
@@ -235,17 +230,17 @@ std::optional<std::uint64_t> TranscodedChunks::SizeOfWritten(const ChunkRef& chu
                                                              std::uint64_t stored) const {
   const auto cell = CellOf(chunk);
   if (!cell) return std::nullopt;
-  switch (conversion().form()) {
+  switch (mapping().form()) {
     case BlockForm::kCopy:
       return stored;
     case BlockForm::kAddHeader:
-      return stored + conversion().HeaderOf(*cell).size();
+      return stored + mapping().HeaderOf(*cell).size();
     case BlockForm::kStripHeader:
       return std::nullopt;
     case BlockForm::kTranscode:
       break;
   }
-  return conversion().SizeOf(*cell);
+  return mapping().EncodedSize(*cell);
 }
 
 }  // namespace unshard

@@ -14,7 +14,7 @@ namespace unshard {
 // a cache. Thread-safe.
 class TranscodedChunks final : public PresentedChunks {
  public:
-  // Requires: a conversion that does not join.
+  // Requires: chunks of the same grid.
   explicit TranscodedChunks(Parts parts) : PresentedChunks(std::move(parts)) {}
 
   // Writing. What the view presents for a committed version of a chunk, whose stored bytes are

@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "codec/codecs/n5_block.h"
 #include "codec/pyramid/chunk_files.h"
 #include "store/copy/try_each.h"
 #include "store/object/time_now.h"
@@ -17,16 +16,18 @@ constexpr std::size_t kMostInBatch = 4096;
 
 }  // namespace
 
-ChunkMaker::ChunkMaker(std::shared_ptr<const ArrayCopy> copy,
+ChunkMaker::ChunkMaker(std::shared_ptr<const ChunkMapping> mapping,
                        std::shared_ptr<const ChunkSource> source, StoredArray to,
                        std::shared_ptr<ByteBudgetCache> decoded, const CopyLimits& limits)
-    : copy_(std::move(copy)),
+    : mapping_(std::move(mapping)),
       source_(std::move(source)),
       to_(std::move(to)),
       decoded_(std::move(decoded)),
       limits_(limits),
-      from_voxel_bytes_(VoxelBytes(copy_->from().data_type, copy_->from().chunk_shape).value_or(0)),
-      to_voxel_bytes_(VoxelBytes(copy_->to().data_type, copy_->to().chunk_shape).value_or(0)) {}
+      from_voxel_bytes_(
+          VoxelBytes(mapping_->from().data_type, mapping_->from().chunk_shape).value_or(0)),
+      to_voxel_bytes_(
+          VoxelBytes(mapping_->to().data_type, mapping_->to().chunk_shape).value_or(0)) {}
 
 std::optional<GridCell> ChunkMaker::CellOf(const ShardSlot& slot) const {
   const auto file = to_.tree->FileOf({slot, ChunkPart::kPlain});
@@ -38,12 +39,12 @@ Result<ChunkPlan> ChunkMaker::Plan(std::span<const ShardSlot> slots) const {
   ChunkPlan plan;
   std::vector<GridCell> cells;  // of the source, each once
   std::unordered_map<std::uint64_t, std::size_t> numbers;
-  const auto& from_shape = copy_->from_grid().grid_shape();
+  const auto& from_shape = mapping_->from_grid().grid_shape();
   for (const ShardSlot& slot : slots) {
     auto cell = CellOf(slot);
     if (!cell) continue;
     ChunkPlan::Made made{slot, *std::move(cell), {}, false};
-    for (GridCell& from : copy_->SourceCells(made.cell)) {
+    for (GridCell& from : mapping_->SourceCells(made.cell)) {
       const auto [at, is_new] = numbers.emplace(LinearIndex(from_shape, from), cells.size());
       if (is_new) cells.push_back(std::move(from));
       made.sources.push_back(at->second);
@@ -65,7 +66,7 @@ Result<ChunkPlan> ChunkMaker::Plan(std::span<const ShardSlot> slots) const {
     made.partial = sources.size() < made.sources.size();
     made.sources = std::move(sources);
   }
-  if (!copy_->writes_absent()) {
+  if (!mapping_->writes_absent()) {
     std::erase_if(plan.made, [](const ChunkPlan::Made& made) { return made.sources.empty(); });
   }
   return plan;
@@ -80,9 +81,9 @@ std::optional<std::uint64_t> ChunkMaker::SizeOf(const ChunkPlan& plan, std::size
   const auto& sources = plan.made[made].sources;
   if (sources.empty() || !CopiesEntries()) return std::nullopt;
   const std::uint64_t stored = plan.chunks[sources.front()].range.size;
-  if (copy_->form() == BlockForm::kCopy) return stored;
-  if (copy_->form() != BlockForm::kAddHeader || !source_->stored_is_plain()) return std::nullopt;
-  return stored + MakeN5BlockHeader(copy_->to().chunk_shape).size();
+  if (mapping_->form() == BlockForm::kCopy) return stored;
+  if (mapping_->form() != BlockForm::kAddHeader || !source_->stored_is_plain()) return std::nullopt;
+  return stored + mapping_->HeaderOf(plan.made[made].cell).size();
 }
 
 timespec ChunkMaker::ModifiedOf(const ChunkPlan& plan, std::size_t made) {
@@ -95,14 +96,14 @@ timespec ChunkMaker::ModifiedOf(const ChunkPlan& plan, std::size_t made) {
 }
 
 std::size_t ChunkMaker::BatchAt(const ChunkPlan& plan, std::size_t first) const {
-  const bool decodes = copy_->form() == BlockForm::kTranscode;
+  const bool decodes = mapping_->form() == BlockForm::kTranscode;
   std::uint64_t bytes = 0;
   std::size_t at = first;
   for (; at < plan.made.size() && at - first < kMostInBatch; ++at) {
     std::uint64_t size = decodes ? to_voxel_bytes_ : 0;
     for (const std::size_t source : plan.made[at].sources) {
       // Chunks of another grid are decoded a few at a time, whatever the batch needs.
-      if (copy_->same_grid()) size += plan.chunks[source].range.size;
+      if (mapping_->same_grid()) size += plan.chunks[source].range.size;
     }
     if (at > first && bytes + size > limits_.batch_bytes) break;
     bytes += size;
@@ -116,7 +117,8 @@ Result<std::vector<std::optional<Bytes>>> ChunkMaker::Make(const ChunkPlan& plan
   MadeChunks made(count);
   std::vector<std::size_t> of_bytes, decoded;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool transcoded = copy_->form() == BlockForm::kTranscode || batch.at(i).sources.empty();
+    const bool transcoded =
+        mapping_->form() == BlockForm::kTranscode || batch.at(i).sources.empty();
     (transcoded ? decoded : of_bytes).push_back(i);
   }
   UNSHARD_RETURN_IF_ERROR(MakeFromBytes(batch, of_bytes, decoded, made));
@@ -134,15 +136,15 @@ Result<std::optional<Bytes>> ChunkMaker::FromBytes(const ChunkPlan::Made& made,
                                                    const ChunkSource::Chunk& chunk,
                                                    const Bytes& stored) const {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, source_->Plain(chunk.cell, stored));
-  if (Status readable = copy_->Check(plain.span(), chunk.cell); !readable) {
+  if (Status readable = mapping_->Check(plain.span(), chunk.cell); !readable) {
     return source_->In(chunk.cell, std::move(readable).error());
   }
-  if (copy_->form() == BlockForm::kCopy) {
+  if (mapping_->form() == BlockForm::kCopy) {
     if (CopiesEntries()) return stored;
     UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, to_.tree->shards().format().EncodeEntry(plain));
     return encoded;
   }
-  auto changed = copy_->ChangeHeader(plain.span(), made.cell);
+  auto changed = mapping_->FromBytes(plain.span(), made.cell);
   if (!changed) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, StoredForm(*std::move(changed)));
   return encoded;
@@ -170,21 +172,21 @@ Status ChunkMaker::MakeFromBytes(const Batch& batch, const std::vector<std::size
 }
 
 CacheKey ChunkMaker::KeyOf(const GridCell& from_cell) const {
-  return {cache_owner_, LinearIndex(copy_->from_grid().grid_shape(), from_cell), 0, 0};
+  return {cache_owner_, LinearIndex(mapping_->from_grid().grid_shape(), from_cell), 0, 0};
 }
 
 // Null where it is not kept.
 ChunkMaker::VoxelsPtr ChunkMaker::Kept(const GridCell& from_cell) const {
-  if (copy_->same_grid()) return nullptr;
+  if (mapping_->same_grid()) return nullptr;
   return std::static_pointer_cast<const Voxels>(decoded_->Peek(KeyOf(from_cell)));
 }
 
 Result<ChunkMaker::VoxelsPtr> ChunkMaker::Decoded(const GridCell& from_cell, Bytes stored) const {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, source_->Plain(from_cell, std::move(stored)));
-  auto decoded = copy_->Decode(plain.span(), from_cell);
+  auto decoded = mapping_->Decode(plain.span(), from_cell);
   if (!decoded) return source_->In(from_cell, std::move(decoded).error());
   const auto voxels = std::make_shared<const Voxels>(*std::move(decoded));
-  if (!copy_->same_grid()) decoded_->Put(KeyOf(from_cell), {voxels, voxels->bytes().size()});
+  if (!mapping_->same_grid()) decoded_->Put(KeyOf(from_cell), {voxels, voxels->bytes().size()});
   return voxels;
 }
 
@@ -204,7 +206,7 @@ Status ChunkMaker::Transcode(const Batch& batch, const std::vector<std::size_t>&
                              MadeChunks& made) const {
   Targets targets{batch, which, {}, {}, {}};
   for (std::size_t i = 0; i < which.size(); ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(Voxels blank, copy_->Blank(targets.cell(i)));
+    UNSHARD_ASSIGN_OR_RETURN(Voxels blank, mapping_->Blank(targets.cell(i)));
     targets.voxels.push_back(std::move(blank));
     for (const std::size_t source : batch.at(which[i]).sources) {
       auto& users = targets.users[source];
@@ -219,12 +221,12 @@ Status ChunkMaker::Transcode(const Batch& batch, const std::vector<std::size_t>&
     UNSHARD_RETURN_IF_ERROR(Paste(targets, std::span(targets.sources).subspan(begin, count)));
   }
   return TryEachInParallel(which.size(), limits_.coding_threads, [&](std::size_t i) -> Status {
-    auto encoded = copy_->Encode(std::move(targets.voxels[i]));
+    if (mapping_->IsFill(targets.voxels[i])) return {};
+    auto encoded = mapping_->to().codec->Encode(std::move(targets.voxels[i]));
     if (!encoded) {
       return Forward(std::move(encoded).error(), to_.path + ": chunk of the destination");
     }
-    if (!*encoded) return {};
-    UNSHARD_ASSIGN_OR_RETURN(made[which[i]], StoredForm(**std::move(encoded)));
+    UNSHARD_ASSIGN_OR_RETURN(made[which[i]], StoredForm(*std::move(encoded)));
     return {};
   });
 }
@@ -247,7 +249,7 @@ Status ChunkMaker::Paste(Targets& targets, std::span<const std::size_t> sources)
       UNSHARD_ASSIGN_OR_RETURN(voxels[i], Decoded(cell, stored[place[i]]));
     }
     for (const std::size_t target : targets.users.at(sources[i])) {
-      copy_->Paste(*voxels[i], cell, targets.voxels[target], targets.cell(target));
+      mapping_->Paste(*voxels[i], cell, targets.voxels[target], targets.cell(target));
     }
     voxels[i] = nullptr;
     return {};

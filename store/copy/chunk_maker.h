@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "codec/pyramid/array_copy.h"
+#include "codec/pyramid/chunk_mapping.h"
 #include "store/copy/chunk_source.h"
 #include "store/copy/limits.h"
 #include "store/object/index_cache.h"
@@ -32,13 +32,13 @@ struct ChunkPlan {
 class ChunkMaker {
  public:
   // `to`: the new array. Decoded chunks that several new ones need are kept in `decoded`.
-  ChunkMaker(std::shared_ptr<const ArrayCopy> copy, std::shared_ptr<const ChunkSource> source,
+  ChunkMaker(std::shared_ptr<const ChunkMapping> mapping, std::shared_ptr<const ChunkSource> source,
              StoredArray to, std::shared_ptr<ByteBudgetCache> decoded, const CopyLimits& limits);
 
   [[nodiscard]] const StoredArray& to() const { return to_; }
   // The cell of a slot of the new array; nothing where it has none.
   [[nodiscard]] std::optional<GridCell> CellOf(const ShardSlot& slot) const;
-  [[nodiscard]] const ArrayCopy& copy() const { return *copy_; }
+  [[nodiscard]] const ChunkMapping& mapping() const { return *mapping_; }
   [[nodiscard]] const ChunkSource& source() const { return *source_; }
   [[nodiscard]] const CopyLimits& limits() const { return limits_; }
 
@@ -82,7 +82,7 @@ class ChunkMaker {
   [[nodiscard]] CacheKey KeyOf(const GridCell& from_cell) const;
   Result<Bytes> StoredForm(ByteVector plain) const;
 
-  const std::shared_ptr<const ArrayCopy> copy_;
+  const std::shared_ptr<const ChunkMapping> mapping_;
   const std::shared_ptr<const ChunkSource> source_;
   const StoredArray to_;
   const std::shared_ptr<ByteBudgetCache> decoded_;

@@ -42,7 +42,7 @@ Status CopyCheck::Run(const CopyTask& task) const {
   plan.made.clear();
   std::vector<Stored> stored;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].sources.empty() && !found[i] && !maker_->copy().writes_absent()) continue;
+    if (all[i].sources.empty() && !found[i] && !maker_->mapping().writes_absent()) continue;
     plan.made.push_back(std::move(all[i]));
     stored.push_back(std::move(found[i]));
   }
@@ -98,7 +98,7 @@ Status CopyCheck::Compare(const GridCell& cell, const std::optional<Bytes>& made
     if (*wanted == *there) return {};
     return differs(FirstDifference(*wanted, *there) + Remedy());
   }
-  if (maker_->copy().IsFill(wanted ? *wanted : *there)) return {};
+  if (maker_->mapping().IsFill(wanted ? *wanted : *there)) return {};
   return differs(wanted ? "it is absent; `unshard copy` adds it"
                         : "the source has no such chunk; `unshard copy --delete` removes it");
 }
@@ -111,7 +111,7 @@ std::string CopyCheck::Remedy() const {
 
 Result<Voxels> CopyCheck::VoxelsOf(const GridCell& cell, const Bytes& stored) const {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, written_->Plain(cell, stored));
-  auto voxels = maker_->copy().DecodeCopied(plain.span(), cell);
+  auto voxels = maker_->mapping().DecodeTarget(plain.span(), cell);
   if (!voxels) return written_->In(cell, std::move(voxels).error());
   return voxels;
 }

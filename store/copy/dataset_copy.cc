@@ -111,12 +111,12 @@ Status DatasetCopy::AddLevel(std::size_t dataset, std::size_t number) {
   const auto axes = AxesOf(source.source.dataset, from.array);
   auto map = MatchArrays(from.array, axes, WithNames(level.to.array, destination.source.dataset));
   if (!map) return Forward(std::move(map).error(), level.to.path);
-  auto copy = ArrayCopy::Make(from.array, level.to.array, *std::move(map));
-  if (!copy) return Forward(std::move(copy).error(), level.to.path);
-  level.copy = std::make_shared<const ArrayCopy>(*std::move(copy));
+  auto mapping = ChunkMapping::ForCopy(from.array, level.to.array, *std::move(map));
+  if (!mapping) return Forward(std::move(mapping).error(), level.to.path);
+  level.mapping = std::make_shared<const ChunkMapping>(*std::move(mapping));
   level.source = std::make_shared<const ChunkSource>(std::move(from), limits_);
   UNSHARD_RETURN_IF_ERROR(CanWrite(level));
-  counters_->all_cells += level.copy->to_grid().cell_count();
+  counters_->all_cells += level.mapping->to_grid().cell_count();
   levels_.push_back(std::move(level));
   return {};
 }
@@ -124,7 +124,7 @@ Status DatasetCopy::AddLevel(std::size_t dataset, std::size_t number) {
 std::vector<DatasetCopy::Pair> DatasetCopy::Pairs() const {
   std::vector<Pair> pairs;
   for (const Level& level : levels_) {
-    pairs.push_back({level.to.path, level.copy->from(), level.copy->to()});
+    pairs.push_back({level.to.path, level.mapping->from(), level.mapping->to()});
   }
   return pairs;
 }
@@ -225,7 +225,8 @@ Result<DatasetCopy::Worker> DatasetCopy::MakeWorker(const Level& level,
 }
 
 std::shared_ptr<const ChunkMaker> DatasetCopy::MakerOf(const Level& level) const {
-  return std::make_shared<const ChunkMaker>(level.copy, level.source, level.to, decoded_, limits_);
+  return std::make_shared<const ChunkMaker>(level.mapping, level.source, level.to, decoded_,
+                                            limits_);
 }
 
 Status DatasetCopy::CopyLevel(const Level& level) {
@@ -247,7 +248,7 @@ Status DatasetCopy::VerifyLevel(const Level& level) {
 Status DatasetCopy::WorkThrough(const Level& level,
                                 const std::function<Result<Worker>()>& make_worker) {
   const auto walk =
-      level.to.sharded ? WalkShards(level.to, level.copy->to_grid()) : WalkBoxes(*level.copy);
+      level.to.sharded ? WalkShards(level.to, level.mapping->to_grid()) : WalkBoxes(*level.mapping);
   std::vector<Worker> workers;
   for (std::size_t i = 0; i < limits_.workers; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(Worker worker, make_worker());

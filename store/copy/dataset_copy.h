@@ -56,7 +56,7 @@ class DatasetCopy {
  private:
   struct Level {
     StoredArray to;
-    std::shared_ptr<const ArrayCopy> copy;
+    std::shared_ptr<const ChunkMapping> mapping;
     std::shared_ptr<const ChunkSource> source;
   };
   DatasetCopy(std::shared_ptr<const OpenedDataset> source, OpenedDataset destination,

@@ -89,8 +89,9 @@ class ScatteredShards final : public TaskWalk {
 
 class Boxes final : public TaskWalk {
  public:
-  explicit Boxes(const ArrayCopy& copy) : dialect_(copy.to().dialect), grid_(copy.to_grid()) {
-    box_ = BoxShape(copy);
+  explicit Boxes(const ChunkMapping& mapping)
+      : dialect_(mapping.to().dialect), grid_(mapping.to_grid()) {
+    box_ = BoxShape(mapping);
     for (std::size_t axis = 0; axis < box_.size(); ++axis) {
       boxes_.push_back((grid_.grid_shape()[axis] + box_[axis] - 1) / box_[axis]);
       end_ *= boxes_.back();
@@ -133,18 +134,18 @@ class Boxes final : public TaskWalk {
 
 }  // namespace
 
-std::vector<std::uint64_t> BoxShape(const ArrayCopy& copy) {
-  std::vector<std::uint64_t> box(copy.to().rank(), 1);
+std::vector<std::uint64_t> BoxShape(const ChunkMapping& mapping) {
+  std::vector<std::uint64_t> box(mapping.to().rank(), 1);
   for (std::size_t axis = 0; axis < box.size(); ++axis) {
-    const std::uint64_t chunk = copy.to().chunk_shape[axis];
+    const std::uint64_t chunk = mapping.to().chunk_shape[axis];
     std::uint64_t extent = chunk * kChunksInBox;
-    if (const auto source = copy.axes()[axis]) {
-      extent = copy.from().shard_shape ? (*copy.from().shard_shape)[*source]
-                                       : copy.from().chunk_shape[*source] * kChunksInBox;
+    if (const auto source = mapping.axes()[axis]) {
+      extent = mapping.from().shard_shape ? (*mapping.from().shard_shape)[*source]
+                                          : mapping.from().chunk_shape[*source] * kChunksInBox;
     }
     box[axis] =
         std::clamp<std::uint64_t>((extent + chunk - 1) / chunk, 1,
-                                  std::max<std::uint64_t>(copy.to_grid().grid_shape()[axis], 1));
+                                  std::max<std::uint64_t>(mapping.to_grid().grid_shape()[axis], 1));
   }
   const auto count = [&] {
     std::uint64_t product = 1;
@@ -165,6 +166,8 @@ std::unique_ptr<TaskWalk> WalkShards(const StoredArray& to, const ChunkGrid& gri
   return std::make_unique<ScatteredShards>(to, grid);
 }
 
-std::unique_ptr<TaskWalk> WalkBoxes(const ArrayCopy& copy) { return std::make_unique<Boxes>(copy); }
+std::unique_ptr<TaskWalk> WalkBoxes(const ChunkMapping& mapping) {
+  return std::make_unique<Boxes>(mapping);
+}
 
 }  // namespace unshard

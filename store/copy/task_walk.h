@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "codec/pyramid/array_copy.h"
+#include "codec/pyramid/chunk_mapping.h"
 #include "store/copy/chunk_source.h"
 
 namespace unshard {
@@ -32,9 +32,9 @@ class TaskWalk {
 std::unique_ptr<TaskWalk> WalkShards(const StoredArray& to, const ChunkGrid& grid);
 // Tasks are boxes of chunks of `to` in which the shards of `from`, and chunks larger than those of
 // `to`, lie whole, as far as that can be.
-std::unique_ptr<TaskWalk> WalkBoxes(const ArrayCopy& copy);
+std::unique_ptr<TaskWalk> WalkBoxes(const ChunkMapping& mapping);
 
 // The extents, in chunks of `to`, of the boxes that WalkBoxes takes.
-std::vector<std::uint64_t> BoxShape(const ArrayCopy& copy);
+std::vector<std::uint64_t> BoxShape(const ChunkMapping& mapping);
 
 }  // namespace unshard

@@ -24,13 +24,13 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
       return Fail(ErrorCode::kPermissionDenied, level.path, ": is outside the mounted source");
     }
     const std::string& directory = *inside;
-    auto conversion = ChunkConversion::Make(std::move(level.array));
-    if (!conversion) return Forward(std::move(conversion).error(), directory);
+    auto mapping = ChunkMapping::ForView(std::move(level.array));
+    if (!mapping) return Forward(std::move(mapping).error(), directory);
     PresentedTree::Parts tree;
     tree.ordinal = parts.ordinal();
     tree.directory = directory;
     tree.stored = dataset.arrays[i];
-    tree.conversion = std::make_shared<const ChunkConversion>(*std::move(conversion));
+    tree.mapping = std::make_shared<const ChunkMapping>(*std::move(mapping));
     tree.cache = parts.encoded;
     tree.max_chunk_bytes = parts.max_chunk_bytes;
     tree.store = parts.store;

@@ -8,7 +8,7 @@
 namespace unshard {
 
 // Requires: `dataset.source`, of which `presented` was made. Fails with kPermissionDenied where a
-// level would lie outside of the mounted source, and as ChunkConversion::Make does.
+// level would lie outside of the mounted source, and as ChunkMapping::Make does.
 Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDataset presented,
                                       const TreeParts& parts);
 

@@ -234,10 +234,10 @@ TEST(DatasetView, WhatIsEncodedAgainIsNotCompressedUnlessAsked) {
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
   const PresentedDataset shown = Present(array, ArrayDialect::kN5);
   EXPECT_EQ(TextOf(*shown.documents[0].content.Find("compression"), "type"), "raw");
-  const auto conversion = ChunkConversion::Make(shown.levels[0].array);
-  ASSERT_TRUE(conversion) << conversion.error().message;
-  EXPECT_EQ(conversion->SizeOf({0, 0}), 12U + 32U);
-  EXPECT_EQ(conversion->SizeOf({2, 0}), 12U + 8U) << "blocks end where the array does";
+  const auto mapping = ChunkMapping::ForView(shown.levels[0].array);
+  ASSERT_TRUE(mapping) << mapping.error().message;
+  EXPECT_EQ(mapping->EncodedSize({0, 0}), 12U + 32U);
+  EXPECT_EQ(mapping->EncodedSize({2, 0}), 12U + 8U) << "blocks end where the array does";
 }
 
 // TensorStore's name for it in Zarr v2, which has no byte order.
@@ -272,15 +272,15 @@ TEST(DatasetView, ACompressorThatWasAskedForIsThatOfTranscodedLevels) {
 TEST(DatasetView, AbsentChunksAreShownWhereReadersWouldTakeThemForZeros) {
   const SourceDataset array =
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip}), "513"));
-  const auto n5 = ChunkConversion::Make(Present(array, ArrayDialect::kN5).levels[0].array);
+  const auto n5 = ChunkMapping::ForView(Present(array, ArrayDialect::kN5).levels[0].array);
   ASSERT_TRUE(n5);
-  EXPECT_TRUE(n5->presents_absent());
-  const auto absent = n5->Absent({2, 1});
+  EXPECT_TRUE(n5->writes_absent());
+  const auto absent = n5->FromChunk(std::nullopt, {2, 1});
   ASSERT_TRUE(absent);
   EXPECT_EQ(*absent, (ByteVector{0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 2, 1, 2, 1, 2, 1, 2, 1}));
-  const auto zarr2 = ChunkConversion::Make(Present(array, ArrayDialect::kZarr2).levels[0].array);
+  const auto zarr2 = ChunkMapping::ForView(Present(array, ArrayDialect::kZarr2).levels[0].array);
   ASSERT_TRUE(zarr2);
-  EXPECT_FALSE(zarr2->presents_absent());
+  EXPECT_FALSE(zarr2->writes_absent());
 }
 
 TEST(DatasetView, RawIsTheSameFormatWithoutCompression) {
@@ -357,9 +357,9 @@ TEST(DatasetView, AMissingValueOfZarr3IsTheFillValueInZarr2) {
     return CompactJson(*presented.documents[0].content.Find("fill_value"));
   };
   const auto presents_absent = [](const PresentedDataset& presented) {
-    const auto conversion = ChunkConversion::Make(presented.levels[0].array);
-    EXPECT_TRUE(conversion);
-    return conversion && conversion->presents_absent();
+    const auto mapping = ChunkMapping::ForView(presented.levels[0].array);
+    EXPECT_TRUE(mapping);
+    return mapping && mapping->writes_absent();
   };
   PresentedDataset masked = view("-9", R"(,"attributes":{"_FillValue":-9,"units":"m"})");
   EXPECT_EQ(fill_of(masked), "-9");

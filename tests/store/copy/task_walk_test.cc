@@ -100,7 +100,7 @@ void CheckBoxes(const StoredArray& from, const StoredArray& to, std::size_t boxe
   for (std::size_t axis = 0; axis < to.array.rank(); ++axis) {
     axes.emplace_back(axis + from.array.rank() - to.array.rank());
   }
-  const auto copy = ArrayCopy::Make(from.array, to.array, axes);
+  const auto copy = ChunkMapping::ForCopy(from.array, to.array, axes);
   ASSERT_TRUE(copy) << copy.error().message;
   const auto walk = WalkBoxes(*copy);
   std::set<std::uint64_t> chunks;
@@ -127,7 +127,7 @@ TEST_F(TaskWalkTest, BoxesAreTheShardsOfTheSource) {
 TEST_F(TaskWalkTest, BoxesAreBounded) {
   const StoredArray from = Zarr("[4096,4096,4096]", "[1024,1024,1024]", kSharded);
   const StoredArray to = Zarr("[4096,4096,4096]", "[8,8,8]", kPlain);
-  const auto copy = *ArrayCopy::Make(from.array, to.array, {0, 1, 2});
+  const auto copy = *ChunkMapping::ForCopy(from.array, to.array, {0, 1, 2});
   std::uint64_t chunks = 1;
   for (const std::uint64_t extent : BoxShape(copy)) chunks *= extent;
   EXPECT_LE(chunks, 1U << 14);

@@ -1,5 +1,5 @@
 // From the chunks of one array to those of another one: views rules 3 and 18.
-#include "codec/pyramid/array_copy.h"
+#include "codec/pyramid/chunk_mapping.h"
 
 #include <gtest/gtest.h>
 
@@ -65,10 +65,10 @@ std::vector<PyramidAxis> Named(std::initializer_list<const char*> names) {
 
 constexpr auto kNone = std::nullopt;
 
-ArrayCopy Copy(const ArrayMetadata& from, const ArrayMetadata& to) {
+ChunkMapping Copy(const ArrayMetadata& from, const ArrayMetadata& to) {
   auto axes = MatchArrays(from, std::vector<PyramidAxis>(from.rank()), to);
   EXPECT_TRUE(axes) << axes.error().message;
-  auto copy = ArrayCopy::Make(from, to, *axes);
+  auto copy = ChunkMapping::ForCopy(from, to, *axes);
   EXPECT_TRUE(copy) << copy.error().message;
   return *std::move(copy);
 }
@@ -112,7 +112,7 @@ TEST(MatchArrays, AnotherShapeOrTypeIsRefusedByName) {
   EXPECT_TRUE(MatchArrays(flags, Named({"", "", ""}), N5("[5,4,3]", "[2,2,2]", "uint8")));
 }
 
-TEST(ArrayCopy, BytesAreCopiedWhereTheChunksAreTheSame) {
+TEST(CopiedChunks, BytesAreCopiedWhereTheChunksAreTheSame) {
   const auto plain = Zarr3("[4,4,4]", "[2,2,2]", List({kLittle, kGzip}));
   EXPECT_EQ(Copy(plain, Zarr3("[4,4,4]", "[2,2,2]", List({kLittle, kHarderGzip}))).form(),
             BlockForm::kCopy);
@@ -129,24 +129,24 @@ TEST(ArrayCopy, BytesAreCopiedWhereTheChunksAreTheSame) {
             BlockForm::kTranscode);
 }
 
-TEST(ArrayCopy, N5BlocksGetAHeader) {
+TEST(CopiedChunks, N5BlocksGetAHeader) {
   const auto bytes = Scale("[5,4,4]", "[2,2,2]", "uint8");
   const auto blocks = N5("[5,4,4]", "[2,2,2]", "uint8");
-  const ArrayCopy to_n5 = Copy(bytes, blocks);
+  const ChunkMapping to_n5 = Copy(bytes, blocks);
   EXPECT_EQ(to_n5.form(), BlockForm::kAddHeader);
   const ByteVector chunk = {1, 2, 3, 4};
-  const auto block = to_n5.ChangeHeader(chunk, {0, 0, 2});  // one voxel wide
+  const auto block = to_n5.FromBytes(chunk, {0, 0, 2});  // one voxel wide
   ASSERT_TRUE(block);
   EXPECT_EQ(*block, (ByteVector{0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4}));
-  const ArrayCopy back = Copy(blocks, bytes);
+  const ChunkMapping back = Copy(blocks, bytes);
   EXPECT_EQ(back.form(), BlockForm::kStripHeader);
-  EXPECT_EQ(*back.ChangeHeader(*block, {0, 0, 0, 2}), chunk);
-  EXPECT_FALSE(back.ChangeHeader(*block, {0, 0, 0, 0}));  // which is two voxels wide
+  EXPECT_EQ(*back.FromBytes(*block, {0, 0, 0, 2}), chunk);
+  EXPECT_FALSE(back.FromBytes(*block, {0, 0, 0, 0}));  // which is two voxels wide
   EXPECT_EQ(Copy(Scale("[5,4,4]", "[2,2,2]"), N5("[5,4,4]", "[2,2,2]")).form(),
             BlockForm::kTranscode);  // of two bytes a voxel, in another order
 }
 
-TEST(ArrayCopy, LabelsAreCopiedWhereTheirBlocksAreTheSame) {
+TEST(CopiedChunks, LabelsAreCopiedWhereTheirBlocksAreTheSame) {
   const auto encoded = [](const char* block) {
     return Scale("[4,4,4]", "[4,4,4]", "uint64",
                  R"("encoding":"compressed_segmentation","compressed_segmentation_block_size":)" +
@@ -162,7 +162,8 @@ TEST(ArrayCopy, LabelsAreCopiedWhereTheirBlocksAreTheSame) {
 }
 
 // Copies voxels chunk by chunk as a copy does, and gives what the chunks of `to` hold together.
-std::vector<std::uint16_t> CopyAll(const ArrayCopy& copy, const std::vector<std::uint16_t>& voxels,
+std::vector<std::uint16_t> CopyAll(const ChunkMapping& copy,
+                                   const std::vector<std::uint16_t>& voxels,
                                    const std::vector<GridCell>& absent = {}) {
   const auto at = [](const std::vector<std::uint64_t>& shape, const GridCell& index) {
     return LinearIndex(shape, index);
@@ -212,7 +213,7 @@ std::vector<std::uint16_t> CopyAll(const ArrayCopy& copy, const std::vector<std:
   return result;
 }
 
-TEST(ArrayCopy, VoxelsComeFromTheChunksOfAnotherGrid) {
+TEST(CopiedChunks, VoxelsComeFromTheChunksOfAnotherGrid) {
   std::vector<std::uint16_t> voxels(std::size_t{7} * 6 * 5);
   std::iota(voxels.begin(), voxels.end(), 1);
   const auto from = Zarr3("[7,6,5]", "[3,2,4]", List({kLittle}));
@@ -225,13 +226,14 @@ TEST(ArrayCopy, VoxelsComeFromTheChunksOfAnotherGrid) {
   EXPECT_EQ(CopyAll(Copy(from, N5("[5,6,7]", "[2,4,3]")), voxels), voxels);
 }
 
-TEST(ArrayCopy, AxesAreRearrangedByTheirNames) {
+TEST(CopiedChunks, AxesAreRearrangedByTheirNames) {
   std::vector<std::uint16_t> voxels(std::size_t{3} * 4 * 5);
   std::iota(voxels.begin(), voxels.end(), 1);
   const auto from = Zarr3("[3,4,5]", "[2,3,2]", List({kLittle}));
   const auto to = Zarr3("[5,4,3]", "[3,2,2]", List({kLittle}), "uint16", "0",
                         R"(,"dimension_names":["x","y","z"])");
-  const auto copy = *ArrayCopy::Make(from, to, *MatchArrays(from, Named({"z", "y", "x"}), to));
+  const auto copy =
+      *ChunkMapping::ForCopy(from, to, *MatchArrays(from, Named({"z", "y", "x"}), to));
   const auto turned = CopyAll(copy, voxels);
   for (std::size_t z = 0; z < 3; ++z) {
     for (std::size_t y = 0; y < 4; ++y) {
@@ -242,7 +244,7 @@ TEST(ArrayCopy, AxesAreRearrangedByTheirNames) {
   }
 }
 
-TEST(ArrayCopy, AbsentChunksHaveTheFillValueOfTheSource) {
+TEST(CopiedChunks, AbsentChunksHaveTheFillValueOfTheSource) {
   const std::vector<std::uint16_t> voxels(25, 4);
   const auto from = Zarr3("[5,5]", "[2,2]", List({kLittle}), "uint16", "7");
   const auto copy = Copy(from, Zarr3("[5,5]", "[3,3]", List({kLittle}), "uint16", "9"));
@@ -253,19 +255,19 @@ TEST(ArrayCopy, AbsentChunksHaveTheFillValueOfTheSource) {
   EXPECT_FALSE(Copy(from, Zarr3("[5,5]", "[3,3]", List({kLittle}), "uint16", "7")).writes_absent());
 }
 
-TEST(ArrayCopy, ChunksOfOnlyTheFillValueAreNotEncoded) {
+TEST(CopiedChunks, ChunksOfOnlyTheFillValueAreFound) {
   const auto from = Zarr3("[4]", "[2]", List({kLittle}), "uint16", "258");
   const auto copy = Copy(from, from);
   const auto voxels = [](ByteVector bytes) {
     return *Voxels::Make(kUint16, {2}, std::move(bytes));
   };
   EXPECT_EQ(*copy.Blank({0}), voxels({2, 1, 2, 1}));
-  EXPECT_FALSE(*copy.Encode(voxels({2, 1, 2, 1})));
-  EXPECT_EQ(**copy.Encode(voxels({1, 2, 1, 2})), (ByteVector{1, 2, 1, 2}));
-  EXPECT_TRUE(*copy.Encode(voxels({2, 1, 2, 2})));
+  EXPECT_TRUE(copy.IsFill(voxels({2, 1, 2, 1})));
+  EXPECT_FALSE(copy.IsFill(voxels({1, 2, 1, 2})));
+  EXPECT_FALSE(copy.IsFill(voxels({2, 1, 2, 2})));
 }
 
-TEST(ArrayCopy, ChunksThatCannotBeDecodedAreFound) {
+TEST(CopiedChunks, ChunksThatCannotBeDecodedAreFound) {
   const auto raw = Zarr3("[4]", "[2]", List({kLittle}));
   const auto copy = Copy(raw, raw);
   EXPECT_TRUE(copy.Check(ByteVector(4), {0}));

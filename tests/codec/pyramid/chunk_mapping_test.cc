@@ -1,5 +1,5 @@
 // Chunks that a program writes into a view become stored ones, and are presented as they were.
-#include "codec/pyramid/chunk_conversion.h"
+#include "codec/pyramid/chunk_mapping.h"
 
 #include <gtest/gtest.h>
 
@@ -64,29 +64,28 @@ std::vector<SourceDataset> Sources() {
           Volume()};
 }
 
-ChunkConversion Conversion(const SourceDataset& source, ArrayDialect to) {
+ChunkMapping Mapped(const SourceDataset& source, ArrayDialect to) {
   auto presented = PresentDataset(source, to, {});
   EXPECT_TRUE(presented) << presented.error().message;
-  auto made = ChunkConversion::Make(presented->levels.front().array);
+  auto made = ChunkMapping::ForView(presented->levels.front().array);
   EXPECT_TRUE(made) << made.error().message;
   return *std::move(made);
 }
 
-void ForEachPair(const std::function<void(const ChunkConversion&)>& check) {
+void ForEachPair(const std::function<void(const ChunkMapping&)>& check) {
   for (const SourceDataset& source : Sources()) {
     for (const ArrayDialect to : {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
                                   ArrayDialect::kZarr2, ArrayDialect::kN5}) {
       if (to == source.dialect) continue;
       SCOPED_TRACE(std::string(DialectName(source.dialect)) + " as " +
                    std::string(DialectName(to)));
-      check(Conversion(source, to));
+      check(Mapped(source, to));
     }
   }
 }
 
-void ForEachCell(const ChunkConversion& conversion,
-                 const std::function<void(const GridCell&)>& check) {
-  const ChunkGrid& grid = conversion.presented_grid();
+void ForEachCell(const ChunkMapping& mapping, const std::function<void(const GridCell&)>& check) {
+  const ChunkGrid& grid = mapping.to_grid();
   for (std::uint64_t i = 0; i < grid.cell_count(); ++i) {
     GridCell cell(grid.rank());
     CellOfLinearIndex(grid.grid_shape(), i, cell);
@@ -102,61 +101,60 @@ Voxels RandomVoxels(const ArrayMetadata& array, const ChunkGrid& grid, const Gri
   return Voxels::Make(array.data_type, shape, std::move(bytes)).value();
 }
 
-TEST(ChunkConversionTest, AnArrayMayHaveNoAxes) {
+TEST(PresentedChunks, AnArrayMayHaveNoAxes) {
   const std::string document =
       R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"uint16",)"
       R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
       R"("chunk_key_encoding":{"name":"default"},"fill_value":7,"codecs":)";
   const SourceDataset scalar = Array(ArrayDialect::kZarr3, document + kLittle + "}");
   for (const ArrayDialect to : {ArrayDialect::kZarr2, ArrayDialect::kN5}) {
-    const ChunkConversion conversion = Conversion(scalar, to);
-    const auto shown = conversion.Present(ByteVector{1, 2}, GridCell());
+    const ChunkMapping mapping = Mapped(scalar, to);
+    const auto shown = mapping.FromChunk(Bytes(ByteVector{1, 2}), GridCell());
     ASSERT_TRUE(shown) << shown.error().message;
-    const auto restored = conversion.Restore(*shown, GridCell());
+    const auto restored = mapping.Restore(*shown, GridCell());
     ASSERT_TRUE(restored) << restored.error().message;
     EXPECT_EQ(restored->front(), (ByteVector{1, 2}));
   }
 }
 
-TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
+TEST(PresentedChunks, WhatIsWrittenIsPresentedAsItWas) {
   std::mt19937 random(1);
-  ForEachPair([&](const ChunkConversion& conversion) {
-    ASSERT_TRUE(conversion.CanRestore());
-    EXPECT_FALSE(conversion.is_lossy());
-    const ArrayMetadata& stored = conversion.stored();
+  ForEachPair([&](const ChunkMapping& mapping) {
+    ASSERT_TRUE(mapping.CanRestore());
+    EXPECT_FALSE(mapping.is_lossy());
+    const ArrayMetadata& stored = mapping.from();
     const auto stored_grid = GridOf(stored);
-    ForEachCell(conversion, [&](const GridCell& cell) {
+    ForEachCell(mapping, [&](const GridCell& cell) {
       // Of what lies beyond the array nothing is kept: a stored chunk is presented first.
-      const GridCell stored_cell = conversion.StoredCell(cell);
+      const GridCell stored_cell = mapping.FirstSourceCell(cell);
       const auto first =
           stored.codec->Encode(RandomVoxels(stored, *stored_grid, stored_cell, random));
       ASSERT_TRUE(first);
-      const auto shown = conversion.Present(*first, cell);
+      const auto shown = mapping.FromChunk(Bytes(*first), cell);
       ASSERT_TRUE(shown) << shown.error().message;
-      const auto restored = conversion.Restore(*shown, cell);
+      const auto restored = mapping.Restore(*shown, cell);
       ASSERT_TRUE(restored) << restored.error().message;
       ASSERT_EQ(restored->size(), 1U);
-      const auto again = conversion.Present(restored->front(), cell);
+      const auto again = mapping.FromChunk(Bytes(restored->front()), cell);
       ASSERT_TRUE(again) << again.error().message;
       EXPECT_EQ(*again, *shown);
-      if (const auto size = conversion.FixedSize(cell)) {
+      if (const auto size = mapping.EncodedSize(cell)) {
         EXPECT_EQ(shown->size(), *size);
       }
     });
   });
 }
 
-TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
+TEST(PresentedChunks, WhatIsNoChunkIsRefused) {
   std::mt19937 random(2);
-  ForEachPair([&](const ChunkConversion& conversion) {
-    const ArrayMetadata& shown = conversion.presented();
+  ForEachPair([&](const ChunkMapping& mapping) {
+    const ArrayMetadata& shown = mapping.to();
     const GridCell cell(shown.rank(), 0);
-    const auto bytes =
-        shown.codec->Encode(RandomVoxels(shown, conversion.presented_grid(), cell, random));
+    const auto bytes = shown.codec->Encode(RandomVoxels(shown, mapping.to_grid(), cell, random));
     ASSERT_TRUE(bytes);
     const ByteSpan all(*bytes);
     for (const ByteSpan damaged : {all.first(all.size() - 1), all.first(1), all.first(0)}) {
-      const auto restored = conversion.Restore(damaged, cell);
+      const auto restored = mapping.Restore(damaged, cell);
       ASSERT_FALSE(restored);
       EXPECT_EQ(restored.error().code, ErrorCode::kInvalidArgument) << restored.error().message;
     }
@@ -164,12 +162,10 @@ TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
 }
 
 // Whatever a program stored there.
-TEST(ChunkConversionTest, VoxelsBeyondTheArrayAreMappedToTheFillValue) {
-  const ChunkConversion conversion =
-      Conversion(Array(ArrayDialect::kZarr3, Zarr3(kBigGzip, "7")), ArrayDialect::kZarr2);
-  ASSERT_EQ(conversion.form(), BlockForm::kCopy) << "Zarr v2 has gzip and this byte order";
+TEST(PresentedChunks, VoxelsBeyondTheArrayAreMappedToTheFillValue) {
   const ChunkMapping mapping =
-      *ChunkMapping::Make(conversion.stored(), conversion.presented(), conversion.axes());
+      Mapped(Array(ArrayDialect::kZarr3, Zarr3(kBigGzip, "7")), ArrayDialect::kZarr2);
+  ASSERT_EQ(mapping.form(), BlockForm::kCopy) << "Zarr v2 has gzip and this byte order";
   const GridCell corner{2, 1, 2};
   const Voxels ones = Voxels::Filled(kUint16, {2, 4, 3}, ByteVector{1, 0}).value();
   Voxels expected = Voxels::Filled(kUint16, {2, 4, 3}, ByteVector{7, 0}).value();
@@ -180,7 +176,7 @@ TEST(ChunkConversionTest, VoxelsBeyondTheArrayAreMappedToTheFillValue) {
 }
 
 // Views as N5 and precomputed show them as uint8.
-TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
+TEST(PresentedChunks, AnArrayOfBoolTakesNoOtherValues) {
   const SourceDataset bools = Array(
       ArrayDialect::kZarr3,
       R"({"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"bool",)"
@@ -188,12 +184,12 @@ TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
       R"("chunk_key_encoding":{"name":"default"},"fill_value":true,"codecs":[{"name":"bytes"}]})");
   for (const ArrayDialect to :
        {ArrayDialect::kPrecomputed, ArrayDialect::kN5, ArrayDialect::kZarr2}) {
-    const ChunkConversion conversion = Conversion(bools, to);
-    const GridCell cell(conversion.presented_grid().rank(), 0);
-    ByteVector shown = *conversion.Present(ByteVector{0, 1, 1, 0, 0, 1}, cell);
-    EXPECT_EQ(conversion.Restore(shown, cell)->front(), (ByteVector{0, 1, 1, 0, 0, 1}));
+    const ChunkMapping mapping = Mapped(bools, to);
+    const GridCell cell(mapping.to_grid().rank(), 0);
+    ByteVector shown = *mapping.FromChunk(Bytes(ByteVector{0, 1, 1, 0, 0, 1}), cell);
+    EXPECT_EQ(mapping.Restore(shown, cell)->front(), (ByteVector{0, 1, 1, 0, 0, 1}));
     shown.back() = 2;
-    const auto refused = conversion.Restore(shown, cell);
+    const auto refused = mapping.Restore(shown, cell);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     EXPECT_NE(refused.error().message.find("found 2"), std::string::npos);
@@ -202,17 +198,17 @@ TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
 
 // Readers of N5 and precomputed volumes take an absent chunk for zeros, those of Zarr for the fill
 // value.
-TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
-  ForEachPair([&](const ChunkConversion& conversion) {
-    const ArrayMetadata& shown = conversion.presented();
-    ForEachCell(conversion, [&](const GridCell& cell) {
-      const auto stored = conversion.RestoreRemoved(cell);
+TEST(PresentedChunks, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
+  ForEachPair([&](const ChunkMapping& mapping) {
+    const ArrayMetadata& shown = mapping.to();
+    ForEachCell(mapping, [&](const GridCell& cell) {
+      const auto stored = mapping.RestoreRemoved(cell);
       ASSERT_TRUE(stored) << stored.error().message;
       ASSERT_EQ(stored->size(), 1U);
-      const auto presented = conversion.Present(stored->front(), cell);
+      const auto presented = mapping.FromChunk(Bytes(stored->front()), cell);
       ASSERT_TRUE(presented);
       const auto voxels =
-          shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.presented_grid(), cell));
+          shown.codec->Decode(*presented, ChunkShapeAt(shown, mapping.to_grid(), cell));
       ASSERT_TRUE(voxels);
       ByteVector wanted = FillValueOf(shown);
       for (std::size_t i = 0; i < voxels->bytes().size(); ++i) {
@@ -256,25 +252,25 @@ void ExpectChannelsOf(const Voxels& shown, const std::vector<std::optional<Voxel
   }
 }
 
-ChunkConversion::PartReader PartsOf(std::vector<std::optional<Bytes>> chunks) {
+ChunkMapping::PartReader PartsOf(std::vector<std::optional<Bytes>> chunks) {
   return [chunks = std::move(chunks)](std::size_t part) { return chunks.at(part); };
 }
 
-TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
+TEST(PresentedChunks, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
   std::mt19937 random(3);
   for (const char* codecs : {kLittle, kBigGzip}) {
-    const ChunkConversion conversion = Conversion(Channels(codecs), ArrayDialect::kPrecomputed);
-    ASSERT_TRUE(conversion.joins() && conversion.CanRestore());
-    const ArrayMetadata& stored = conversion.stored();
-    const ArrayMetadata& shown = conversion.presented();
+    const ChunkMapping mapping = Mapped(Channels(codecs), ArrayDialect::kPrecomputed);
+    ASSERT_TRUE(!mapping.same_grid() && mapping.CanRestore());
+    const ArrayMetadata& stored = mapping.from();
+    const ArrayMetadata& shown = mapping.to();
     const auto stored_grid = GridOf(stored);
-    ForEachCell(conversion, [&](const GridCell& cell) {
-      const std::vector<GridCell> cells = conversion.StoredCells(cell);
+    ForEachCell(mapping, [&](const GridCell& cell) {
+      const std::vector<GridCell> cells = mapping.SourceCells(cell);
       ASSERT_EQ(cells.size(), 2U);
       std::vector<std::optional<Voxels>> voxels;
       std::vector<std::optional<Bytes>> chunks;
       for (const GridCell& one : cells) {
-        EXPECT_EQ(conversion.PresentedCell(one), cell);
+        EXPECT_EQ(mapping.TargetCell(one), cell);
         voxels.emplace_back(RandomVoxels(stored, *stored_grid, one, random));
         if (random() % 3 == 0) {
           voxels.back().reset();
@@ -283,50 +279,50 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
           chunks.emplace_back(*stored.codec->Encode(*voxels.back()));
         }
       }
-      const auto joined = conversion.Join(PartsOf(chunks), cell);
+      const auto joined = mapping.FromChunks(PartsOf(chunks), cell);
       ASSERT_TRUE(joined) << joined.error().message;
-      EXPECT_EQ(joined->size(), conversion.SizeOf(cell));
+      EXPECT_EQ(joined->size(), mapping.EncodedSize(cell));
       const auto decoded =
-          shown.codec->Decode(*joined, ChunkShapeAt(shown, conversion.presented_grid(), cell));
+          shown.codec->Decode(*joined, ChunkShapeAt(shown, mapping.to_grid(), cell));
       ASSERT_TRUE(decoded);
       ExpectChannelsOf(*decoded, voxels);
-      const auto restored = conversion.Restore(*joined, cell);
+      const auto restored = mapping.Restore(*joined, cell);
       ASSERT_TRUE(restored) << restored.error().message;
       ASSERT_EQ(restored->size(), 2U);
       EXPECT_EQ(
-          *conversion.Join(PartsOf({Bytes(restored->front()), Bytes(restored->back())}), cell),
+          *mapping.FromChunks(PartsOf({Bytes(restored->front()), Bytes(restored->back())}), cell),
           *joined);
-      EXPECT_EQ(conversion.RestoreRemoved(cell)->size(), 2U);
+      EXPECT_EQ(mapping.RestoreRemoved(cell)->size(), 2U);
     });
   }
 }
 
 // As arrays have whose chunks were chosen before their channels.
-TEST(ChunkConversionTest, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
+TEST(PresentedChunks, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
   std::mt19937 random(4);
-  const ChunkConversion conversion = Conversion(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
-  EXPECT_FALSE(conversion.joins());
-  const ArrayMetadata& stored = conversion.stored();
-  const ArrayMetadata& shown = conversion.presented();
+  const ChunkMapping mapping = Mapped(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
+  EXPECT_TRUE(mapping.same_grid());
+  const ArrayMetadata& stored = mapping.from();
+  const ArrayMetadata& shown = mapping.to();
   const auto stored_grid = GridOf(stored);
-  ForEachCell(conversion, [&](const GridCell& cell) {
-    const Voxels voxels = RandomVoxels(stored, *stored_grid, conversion.StoredCell(cell), random);
-    const auto presented = conversion.Present(*stored.codec->Encode(voxels), cell);
+  ForEachCell(mapping, [&](const GridCell& cell) {
+    const Voxels voxels = RandomVoxels(stored, *stored_grid, mapping.FirstSourceCell(cell), random);
+    const auto presented = mapping.FromChunk(Bytes(*stored.codec->Encode(voxels)), cell);
     ASSERT_TRUE(presented) << presented.error().message;
     const auto decoded =
-        shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.presented_grid(), cell));
+        shown.codec->Decode(*presented, ChunkShapeAt(shown, mapping.to_grid(), cell));
     ASSERT_TRUE(decoded && decoded->shape()[0] == 1);
     ExpectChannelsOf(*decoded, {voxels});
-    const auto restored = conversion.Restore(*presented, cell);
+    const auto restored = mapping.Restore(*presented, cell);
     ASSERT_TRUE(restored && restored->size() == 1);
-    EXPECT_EQ(conversion.Present(restored->front(), cell), *presented);
+    EXPECT_EQ(mapping.FromChunk(Bytes(restored->front()), cell), *presented);
   });
 }
 
-TEST(ChunkConversionTest, ChannelsInVeryManyChunksAreNotOneChunk) {
+TEST(PresentedChunks, ChannelsInVeryManyChunksAreNotOneChunk) {
   auto presented = PresentDataset(Channels(kLittle, 4000), ArrayDialect::kPrecomputed, {});
   ASSERT_TRUE(presented);
-  const auto made = ChunkConversion::Make(presented->levels.front().array);
+  const auto made = ChunkMapping::ForView(presented->levels.front().array);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kNotSupported);
   EXPECT_NE(made.error().message.find("4000 channels"), std::string::npos) << made.error().message;
