@@ -122,11 +122,12 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   return array;
 }
 
-Result<PresentedArray> PresentRaw(const ArrayMetadata& stored) {
+Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored, bool of_copy) {
   PresentedArray array{stored, stored, SameAxes(stored.rank()), BlockForm::kCopy};
   ArrayMetadata& presented = array.presented;
   presented.shard_shape.reset();
   presented.sharding = JsonValue();
+  if (of_copy) return array;
   UNSHARD_ASSIGN_OR_RETURN(array.form, PlanRawBlocks(stored, presented));
   return array;
 }

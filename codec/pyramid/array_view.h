@@ -23,7 +23,7 @@ struct ViewOptions {
 // type, an axis, a codec, the position of the first voxel.
 Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
                                     std::size_t level, ArrayDialect to, const ViewOptions& options);
-// The array in its own format, without shards and compression.
-Result<PresentedArray> PresentRaw(const ArrayMetadata& stored);
+// The array in its own format, without shards; unless `of_copy` without compression either.
+Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored, bool of_copy);
 
 }  // namespace unshard

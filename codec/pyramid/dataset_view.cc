@@ -155,13 +155,6 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
   return geometry;
 }
 
-Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored) {
-  PresentedArray array{stored, stored, SameAxes(stored.rank()), BlockForm::kCopy};
-  array.presented.shard_shape.reset();
-  array.presented.sharding = JsonValue();
-  return array;
-}
-
 bool QuoteBareNumbers(JsonValue& value) {
   const auto is_bare = [](const std::string& text) {
     return text == "NaN" || text == "Infinity" || text == "-Infinity";
@@ -189,14 +182,12 @@ void QuoteBareNumbers(PresentedDataset& presented) {
   }
 }
 
-using PresentLevel = Result<PresentedArray> (*)(const ArrayMetadata& stored);
-
-Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, PresentLevel present) {
+Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool of_copy) {
   PresentedDataset presented;
   JsonValue info = dataset.attributes;  // of a precomputed volume
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     const PyramidLevel& level = dataset.levels[i];
-    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, present(level.array));
+    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentUnsharded(level.array, of_copy));
     if (dataset.dialect == ArrayDialect::kPrecomputed) {
       JsonValue& scale = info.Find("scales")->mutable_items()[i];
       for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
@@ -221,6 +212,7 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, Presen
 
 Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
                                         const ViewOptions& options) {
+  if (to == dataset.dialect) return PresentInOwnFormat(dataset, options.of_copy);
   PresentedDataset presented;
   if (dataset.levels.empty()) {
     Append(DocumentsOfGroup(to, GroupAttributes(dataset, to)), presented);
@@ -270,14 +262,6 @@ std::string WithWayOut(std::string warning, const SourceDataset& dataset, const 
          "; if this array is a level of an OME-Zarr image, the group above it has the scale: "
          "`unshard " +
          command + ' ' + source.substr(0, slash) + ' ' + arguments + '`';
-}
-
-Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset) {
-  return PresentInOwnFormat(dataset, PresentRaw);
-}
-
-Result<PresentedDataset> PresentUnshardedDataset(const SourceDataset& dataset) {
-  return PresentInOwnFormat(dataset, PresentUnsharded);
 }
 
 }  // namespace unshard

@@ -21,8 +21,10 @@ struct PresentedDataset {
   std::vector<std::string> warnings;
 };
 
-// The dataset in the format `to`. Fails with kNotSupported, naming what is in the way, where the
-// format cannot express the dataset, and with kDataLoss where its metadata are damaged.
+// The dataset in the format `to`. In its own one it loses its shards and, unless it is a copy, its
+// compression; all else stays as it is, also paths. Fails with kNotSupported, naming what is in the
+// way, where the format cannot express the dataset, and with kDataLoss where its metadata are
+// damaged.
 Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
                                         const ViewOptions& options);
 // A warning about a dataset that is all of a source, which messages name `source`. That of an array
@@ -30,9 +32,5 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
 // of OME-Zarr: "unshard COMMAND ABOVE ARGUMENTS".
 std::string WithWayOut(std::string warning, const SourceDataset& dataset, const std::string& source,
                        const std::string& command, const std::string& arguments);
-// The dataset in its own format and at its own paths, without shards and compression.
-Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset);
-// The same with the encoding of the source: only without shards.
-Result<PresentedDataset> PresentUnshardedDataset(const SourceDataset& dataset);
 
 }  // namespace unshard

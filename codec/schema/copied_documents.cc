@@ -156,8 +156,7 @@ Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
 }
 
 Result<PresentedDataset> Present(const SourceDataset& source, ArrayDialect to) {
-  return source.dialect == to ? PresentUnshardedDataset(source)
-                              : PresentDataset(source, to, {{}, true});
+  return PresentDataset(source, to, {{}, true});
 }
 
 }  // namespace

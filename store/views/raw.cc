@@ -12,7 +12,8 @@ class Raw final : public View {
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
                                              const TreeParts& parts) const override {
     if (!dataset.source) return NativeView().Present(dataset, parts);
-    UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, PresentRawDataset(*dataset.source));
+    UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
+                             PresentDataset(*dataset.source, dataset.source->dialect, {}));
     return MakePresentation(dataset, std::move(presented), parts);
   }
 };

@@ -285,7 +285,7 @@ TEST(DatasetView, AbsentChunksAreShownWhereReadersWouldTakeThemForZeros) {
 
 TEST(DatasetView, RawIsTheSameFormatWithoutCompression) {
   const auto raw = [](const SourceDataset& dataset) {
-    auto presented = PresentRawDataset(dataset);
+    auto presented = PresentDataset(dataset, dataset.dialect, {});
     EXPECT_TRUE(presented) << presented.error().message;
     return presented->documents.at(0).content;
   };
