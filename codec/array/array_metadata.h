@@ -4,6 +4,7 @@
 // parse it from the documents of each format, and write it into them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -75,6 +76,12 @@ Result<ChunkGrid> GridOf(const ArrayMetadata& array);
 // Whether documents and chunk names of the format list axes fastest first, the reverse of the lists
 // of ArrayMetadata.
 bool ListsFastestAxisFirst(ArrayDialect dialect);
+// A list with the axes the other way round.
+template <class T>
+std::vector<T> ReversedAxes(std::vector<T> list) {
+  std::reverse(list.begin(), list.end());
+  return list;
+}
 
 // Whether chunks at the upper edges are clipped to the array (precomputed, and N5 blocks as they
 // are written here), or have the whole chunk shape (Zarr).

@@ -16,16 +16,6 @@ namespace {
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr std::uint64_t kMaxBlockExtent = 0x7fffffff;
 
-// The members that are parsed into other members of ArrayMetadata than `attributes`.
-constexpr std::array kOwnMembers = {"dimensions", "blockSize", "dataType",   "compression",
-                                    "axes",       "units",     "resolution", "compressionType"};
-
-template <class T>
-std::vector<T> Reversed(std::vector<T> values) {
-  std::reverse(values.begin(), values.end());
-  return values;
-}
-
 class DatasetParser {
  public:
   explicit DatasetParser(const JsonCursor& document) : document_(document) {
@@ -35,23 +25,24 @@ class DatasetParser {
   Result<ArrayMetadata> Parse() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dimensions, document_.Member("dimensions"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, dimensions.UnsignedItems(0, kMaxExtent));
-    array_.shape = Reversed(std::move(array_.shape));
+    array_.shape = ReversedAxes(std::move(array_.shape));
     array_.origin.assign(array_.rank(), 0);
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor block_size, document_.Member("blockSize"));
-    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape,
-                             ParseChunkShape(block_size, Reversed(array_.shape), kMaxBlockExtent));
+    UNSHARD_ASSIGN_OR_RETURN(
+        array_.chunk_shape,
+        ParseChunkShape(block_size, ReversedAxes(array_.shape), kMaxBlockExtent));
     if (array_.chunk_shape.size() != array_.rank()) {
       return block_size.Expected(std::to_string(array_.rank()) +
                                  " extents, as many as `dimensions`");
     }
-    array_.chunk_shape = Reversed(std::move(array_.chunk_shape));
+    array_.chunk_shape = ReversedAxes(std::move(array_.chunk_shape));
     if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), block_size.path());
     array_.type_name = TextOf(document_.value(), "dataType");
     TakeCompression();
     if (const JsonValue* codecs = document_.value().Find("codecs")) array_.sharding = *codecs;
     array_.voxels = TakeVoxels();
     array_.attributes = document_.value();
-    for (const char* key : kOwnMembers) array_.attributes.Erase(key);
+    for (const char* key : kN5DatasetMembers) array_.attributes.Erase(key);
     return std::move(array_);
   }
 
@@ -98,7 +89,7 @@ class DatasetParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto names, document_.OptionalMember("axes"));
     if (!names.empty()) {
       UNSHARD_ASSIGN_OR_RETURN(auto parsed, ParseAxisNames(names.front(), array_.rank()));
-      array_.axis_names = Reversed(std::move(parsed));
+      array_.axis_names = ReversedAxes(std::move(parsed));
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto units, document_.OptionalMember("units"));
     UNSHARD_ASSIGN_OR_RETURN(const auto resolution, document_.OptionalMember("resolution"));
@@ -118,7 +109,7 @@ class DatasetParser {
         parsed[i]->multiplier *= factor;
       }
     }
-    array_.units = Reversed(std::move(parsed));
+    array_.units = ReversedAxes(std::move(parsed));
     return {};
   }
 
@@ -131,7 +122,7 @@ class DatasetParser {
 void SetUnits(const ArrayMetadata& array, JsonValue& document) {
   std::vector<JsonValue> bases;
   std::vector<JsonValue> numbers;
-  for (const auto& unit : Reversed(array.units)) {
+  for (const auto& unit : ReversedAxes(array.units)) {
     bases.push_back(JsonValue::String(unit ? unit->base : ""));
     numbers.push_back(NumberJson(unit ? unit->multiplier : 1));
   }
@@ -169,8 +160,8 @@ Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array) {
     return Fail(ErrorCode::kInvalidArgument, "N5: the extents of blocks must be below 2^31");
   }
   JsonValue document = JsonValue::Object();
-  document.Set("dimensions", ExtentsJson(Reversed(array.shape)));
-  document.Set("blockSize", ExtentsJson(Reversed(array.chunk_shape)));
+  document.Set("dimensions", ExtentsJson(ReversedAxes(array.shape)));
+  document.Set("blockSize", ExtentsJson(ReversedAxes(array.chunk_shape)));
   document.Set("dataType", JsonValue::String(type));
   document.Set("compression", array.codec_json);
   if (!array.axis_names.empty()) document.Set("axes", NamesJson(array));

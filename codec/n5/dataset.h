@@ -2,10 +2,17 @@
 // "Chunks of Zarr and N5 arrays". Pure functions; thread-safe.
 #pragma once
 
+#include <array>
+
 #include "codec/array/array_metadata.h"
 #include "codec/json/json.h"
 
 namespace unshard {
+
+// The members that are parsed into other members of ArrayMetadata than `attributes`.
+inline constexpr std::array kN5DatasetMembers = {"dimensions",  "blockSize",       "dataType",
+                                                 "compression", "compressionType", "axes",
+                                                 "units",       "resolution"};
 
 // Parses the `attributes.json` of a dataset. Axes are reversed: slowest first. `axes` become
 // axis_names, `resolution` and `units` become units; members that ArrayMetadata has no place for

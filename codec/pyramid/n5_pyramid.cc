@@ -6,29 +6,21 @@
 #include <string_view>
 
 #include "codec/core/text.h"
+#include "codec/n5/dataset.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::array<std::string_view, 15> kMembers = {"n5",
-                                                       "dimensions",
-                                                       "blockSize",
-                                                       "dataType",
-                                                       "compression",
-                                                       "codecs",
-                                                       "compressionType",
-                                                       "axes",
-                                                       "units",
-                                                       "resolution",
-                                                       "multiScale",
-                                                       "downsamplingFactors",
-                                                       "pixelResolution",
-                                                       "scales",
-                                                       "offset"};
+// Of groups and levels of pyramids, beside those of every dataset.
+constexpr std::array kPyramidMembers = {"n5",     "codecs", "multiScale",     "downsamplingFactors",
+                                        "scales", "offset", "pixelResolution"};
 
-std::vector<double> Reversed(std::vector<double> values) {
-  std::reverse(values.begin(), values.end());
-  return values;
+// A list of N5 with a number for each of `rank` axes, slowest first. `name`: for messages.
+Result<std::vector<double>> NumbersAt(const JsonValue& list, std::size_t rank,
+                                      const std::string& name) {
+  auto numbers = NumbersOf(&list, rank);
+  if (numbers) return ReversedAxes(*std::move(numbers));
+  return Fail(ErrorCode::kDataLoss, name, ": expected ", rank, " numbers");
 }
 
 // The factors of a level relative to the first one, slowest first; nothing where no document has
@@ -36,19 +28,12 @@ std::vector<double> Reversed(std::vector<double> values) {
 Result<std::optional<std::vector<double>>> FactorsOf(const JsonValue& group,
                                                      const ArrayMetadata& array,
                                                      std::size_t level) {
-  const std::size_t rank = array.rank();
   if (const JsonValue* own = array.attributes.Find("downsamplingFactors")) {
-    auto factors = NumbersOf(own, rank);
-    if (factors) return Reversed(*std::move(factors));
-    return Fail(ErrorCode::kDataLoss, "s", level, ": downsamplingFactors: expected ", rank,
-                " numbers");
+    return NumbersAt(*own, array.rank(), "s" + std::to_string(level) + ": downsamplingFactors");
   }
   for (const char* name : {"downsamplingFactors", "scales"}) {
     const auto& lists = ItemsOf(group, name);
-    if (level >= lists.size()) continue;
-    auto factors = NumbersOf(&lists[level], rank);
-    if (factors) return Reversed(*std::move(factors));
-    return Fail(ErrorCode::kDataLoss, name, "[", level, "]: expected ", rank, " numbers");
+    if (level < lists.size()) return NumbersAt(lists[level], array.rank(), ItemPath(name, level));
   }
   return std::nullopt;
 }
@@ -66,7 +51,7 @@ std::optional<Pixel> PixelOf(const JsonValue& attributes, std::size_t rank) {
   auto size = NumbersOf(list ? pixel : pixel->Find("dimensions"), rank);
   if (!size) return std::nullopt;
   const std::string unit = list ? std::string() : TextOf(*pixel, "unit");
-  return Pixel{Reversed(*std::move(size)), unit.empty() ? "nm" : unit};
+  return Pixel{ReversedAxes(*std::move(size)), unit.empty() ? "nm" : unit};
 }
 
 std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array) {
@@ -89,15 +74,6 @@ std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array) {
   return axes;
 }
 
-Result<std::vector<double>> CornerOf(const JsonValue& attributes, std::size_t rank,
-                                     const std::string& name) {
-  const JsonValue* offset = attributes.Find("offset");
-  if (offset == nullptr) return std::vector<double>(rank, 0);
-  auto corner = NumbersOf(offset, rank);
-  if (corner) return Reversed(*std::move(corner));
-  return Fail(ErrorCode::kDataLoss, name, "offset: expected ", rank, " numbers");
-}
-
 // The resolution of a level is `pixelResolution` times its factors, else its own `resolution`
 // (TensorStore), else its factors in nanometres.
 Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<PyramidLevel>& levels,
@@ -106,7 +82,10 @@ Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<Pyram
   const std::size_t rank = array.rank();
   LevelPosition position;
   const std::string name = levels[level].path.empty() ? "" : levels[level].path + ": ";
-  UNSHARD_ASSIGN_OR_RETURN(position.corner, CornerOf(array.attributes, rank, name));
+  position.corner.resize(rank);
+  if (const JsonValue* offset = array.attributes.Find("offset")) {
+    UNSHARD_ASSIGN_OR_RETURN(position.corner, NumbersAt(*offset, rank, name + "offset"));
+  }
   auto pixel = PixelOf(array.attributes, rank);
   if (!pixel) pixel = PixelOf(group, rank);
   const bool own =
@@ -145,6 +124,32 @@ Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<Pyram
   return position;
 }
 
+// The factors of a level relative to the first one, fastest axis first.
+Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::size_t level) {
+  std::vector<double> factors;
+  for (std::size_t axis = geometry.axes.size(); axis-- > 0;) {
+    const double factor =
+        geometry.levels[level].resolution[axis] / geometry.levels.front().resolution[axis];
+    if (!IsNearlyWhole(factor) || factor < 0.5) {
+      return Fail(ErrorCode::kNotSupported, "level ", level, " is ", ShortestDecimal(factor),
+                  " times as coarse as level 0 along ", geometry.axes[axis].name,
+                  ", but downsamplingFactors must be whole numbers");
+    }
+    factors.push_back(std::round(factor));
+  }
+  return factors;
+}
+
+JsonValue PixelResolutionOf(const PyramidGeometry& geometry) {
+  std::string unit;
+  for (const PyramidAxis& axis : geometry.axes) {
+    if (axis.kind == PyramidAxis::Kind::kSpace || unit.empty()) unit = axis.unit;
+  }
+  return JsonValue::Object(
+      {{"unit", JsonValue::String(unit.empty() ? "nm" : unit)},
+       {"dimensions", NumberList(ReversedAxes(geometry.levels.front().resolution))}});
+}
+
 }  // namespace
 
 Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
@@ -163,58 +168,23 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
   return geometry;
 }
 
-namespace {
-
-// The factors of a level relative to the first one, fastest axis first.
-Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::size_t level) {
-  std::vector<double> factors;
-  for (std::size_t axis = geometry.axes.size(); axis-- > 0;) {
-    const double factor =
-        geometry.levels[level].resolution[axis] / geometry.levels.front().resolution[axis];
-    if (!IsNearlyWhole(factor) || factor < 0.5) {
-      return Fail(ErrorCode::kNotSupported, "level ", level, " is ", ShortestDecimal(factor),
-                  " times as coarse as level 0 along ", geometry.axes[axis].name,
-                  ", but downsamplingFactors must be whole numbers");
-    }
-    factors.push_back(std::round(factor));
-  }
-  return factors;
-}
-
-JsonValue PixelResolutionOf(const PyramidGeometry& geometry) {
-  JsonValue pixel = JsonValue::Object();
-  std::string unit;
-  for (const PyramidAxis& axis : geometry.axes) {
-    if (axis.kind == PyramidAxis::Kind::kSpace || unit.empty()) unit = axis.unit;
-  }
-  pixel.Set("unit", JsonValue::String(unit.empty() ? "nm" : unit));
-  pixel.Set("dimensions", NumberList(Reversed(geometry.levels.front().resolution)));
-  return pixel;
-}
-
-}  // namespace
-
 Result<JsonValue> N5GroupOf(const PyramidGeometry& geometry) {
   JsonValue lists = JsonValue::Array();
   for (std::size_t i = 0; i < geometry.levels.size(); ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const auto factors, FactorsFor(geometry, i));
     lists.mutable_items().push_back(NumberList(factors));
   }
-  JsonValue group = JsonValue::Object();
-  group.Set("downsamplingFactors", lists);
-  group.Set("scales", std::move(lists));
-  group.Set("pixelResolution", PixelResolutionOf(geometry));
-  group.Set("multiScale", JsonValue::Boolean(true));
-  return group;
+  return JsonValue::Object({{"downsamplingFactors", lists},
+                            {"scales", lists},
+                            {"pixelResolution", PixelResolutionOf(geometry)},
+                            {"multiScale", JsonValue::Boolean(true)}});
 }
 
 Result<JsonValue> N5LevelOf(const PyramidGeometry& geometry, std::size_t level) {
   UNSHARD_ASSIGN_OR_RETURN(const auto factors, FactorsFor(geometry, level));
-  JsonValue members = JsonValue::Object();
-  members.Set("downsamplingFactors", NumberList(factors));
-  members.Set("pixelResolution", PixelResolutionOf(geometry));
-  members.Set("offset", NumberList(Reversed(geometry.levels[level].corner)));
-  return members;
+  return JsonValue::Object({{"downsamplingFactors", NumberList(factors)},
+                            {"pixelResolution", PixelResolutionOf(geometry)},
+                            {"offset", NumberList(ReversedAxes(geometry.levels[level].corner))}});
 }
 
 void SetN5Version(JsonValue& attributes) {
@@ -225,7 +195,8 @@ void SetN5Version(JsonValue& attributes) {
 }
 
 void EraseN5Members(JsonValue& attributes) {
-  for (const std::string_view member : kMembers) attributes.Erase(member);
+  for (const char* member : kN5DatasetMembers) attributes.Erase(member);
+  for (const char* member : kPyramidMembers) attributes.Erase(member);
 }
 
 }  // namespace unshard

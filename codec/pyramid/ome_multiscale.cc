@@ -17,17 +17,29 @@ constexpr std::array<std::string_view, 8> kOmeMembers = {
 // The axes of versions 0.1 and 0.2, which do not list them.
 constexpr std::array<std::string_view, 5> kImpliedAxes = {"t", "c", "z", "y", "x"};
 
+// The types of axes.
+constexpr std::array<std::pair<PyramidAxis::Kind, std::string_view>, 3> kTypes = {
+    {{PyramidAxis::Kind::kSpace, "space"},
+     {PyramidAxis::Kind::kChannel, "channel"},
+     {PyramidAxis::Kind::kTime, "time"}}};
+
+// An axis as version 0.4 lists it.
+JsonValue AxisJson(const PyramidAxis& axis) {
+  JsonValue json = JsonValue::Object({{"name", JsonValue::String(axis.name)}});
+  for (const auto& [kind, type] : kTypes) {
+    if (axis.kind == kind) json.Set("type", JsonValue::String(std::string(type)));
+  }
+  const std::string& unit = axis.unit == "nm" ? "nanometer" : axis.unit;
+  if (!unit.empty()) json.Set("unit", JsonValue::String(unit));
+  return json;
+}
+
 // The axes of a multiscale of any version as version 0.4 lists them: objects with a name and,
 // where the version or the name tells it, a type.
 std::vector<JsonValue> AxesOf(const JsonValue& multiscale, std::size_t rank) {
   std::vector<JsonValue> axes;
   const auto add = [&](const std::string& name) {
-    JsonValue axis = JsonValue::Object({{"name", JsonValue::String(name)}});
-    const auto kind = KindOfAxis(name);
-    if (kind == PyramidAxis::Kind::kSpace) axis.Set("type", JsonValue::String("space"));
-    if (kind == PyramidAxis::Kind::kChannel) axis.Set("type", JsonValue::String("channel"));
-    if (kind == PyramidAxis::Kind::kTime) axis.Set("type", JsonValue::String("time"));
-    axes.push_back(std::move(axis));
+    axes.push_back(AxisJson({name, KindOfAxis(name), ""}));
   };
   if (multiscale.Find("axes") == nullptr && rank == kImpliedAxes.size()) {
     for (const std::string_view name : kImpliedAxes) add(std::string(name));
@@ -127,9 +139,9 @@ Result<std::vector<PyramidAxis>> ReadAxes(const JsonValue& multiscale, std::size
     PyramidAxis made{TextOf(axis, "name"), {}, {}};
     const std::string type = TextOf(axis, "type");
     made.kind = KindOfAxis(made.name);
-    if (type == "space") made.kind = PyramidAxis::Kind::kSpace;
-    if (type == "channel") made.kind = PyramidAxis::Kind::kChannel;
-    if (type == "time") made.kind = PyramidAxis::Kind::kTime;
+    for (const auto& [kind, name] : kTypes) {
+      if (type == name) made.kind = kind;
+    }
     made.unit = TextOf(axis, "unit");
     if (made.kind == PyramidAxis::Kind::kSpace && made.unit.empty()) {
       warnings.push_back("multiscales[0].axes: the axis " + made.name +
@@ -157,10 +169,7 @@ bool BeginsAtVoxels(const PyramidGeometry& geometry, double shift) {
 }
 
 JsonValue Transformation(const char* type, std::span<const double> numbers) {
-  JsonValue made = JsonValue::Object();
-  made.Set("type", JsonValue::String(type));
-  made.Set(type, NumberList(numbers));
-  return made;
+  return JsonValue::Object({{"type", JsonValue::String(type)}, {type, NumberList(numbers)}});
 }
 
 // Sets the version of each object of OME-Zarr that has one; a null pointer removes it.
@@ -294,19 +303,7 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
 
 JsonValue MultiscalesOf(const PyramidGeometry& geometry, const std::vector<std::string>& paths) {
   JsonValue axes = JsonValue::Array();
-  for (const PyramidAxis& axis : geometry.axes) {
-    JsonValue made = JsonValue::Object();
-    made.Set("name", JsonValue::String(axis.name));
-    if (axis.kind == PyramidAxis::Kind::kSpace) made.Set("type", JsonValue::String("space"));
-    if (axis.kind == PyramidAxis::Kind::kChannel) made.Set("type", JsonValue::String("channel"));
-    if (axis.kind == PyramidAxis::Kind::kTime) made.Set("type", JsonValue::String("time"));
-    if (axis.unit == "nm") {
-      made.Set("unit", JsonValue::String("nanometer"));
-    } else if (!axis.unit.empty()) {
-      made.Set("unit", JsonValue::String(axis.unit));
-    }
-    axes.mutable_items().push_back(std::move(made));
-  }
+  for (const PyramidAxis& axis : geometry.axes) axes.mutable_items().push_back(AxisJson(axis));
   const std::vector<double>& finest = geometry.levels.front().resolution;
   JsonValue datasets = JsonValue::Array();
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -315,17 +312,14 @@ JsonValue MultiscalesOf(const PyramidGeometry& geometry, const std::vector<std::
     for (std::size_t axis = 0; axis < finest.size(); ++axis) {
       centre.push_back(level.corner[axis] + (level.resolution[axis] - finest[axis]) / 2);
     }
-    JsonValue dataset = JsonValue::Object();
-    dataset.Set("path", JsonValue::String(paths[i]));
-    dataset.Set("coordinateTransformations",
-                JsonValue::Array({Transformation("scale", level.resolution),
-                                  Transformation("translation", centre)}));
-    datasets.mutable_items().push_back(std::move(dataset));
+    datasets.mutable_items().push_back(
+        JsonValue::Object({{"path", JsonValue::String(paths[i])},
+                           {"coordinateTransformations",
+                            JsonValue::Array({Transformation("scale", level.resolution),
+                                              Transformation("translation", centre)})}}));
   }
-  JsonValue multiscale = JsonValue::Object();
-  multiscale.Set("axes", std::move(axes));
-  multiscale.Set("datasets", std::move(datasets));
-  return JsonValue::Array({std::move(multiscale)});
+  return JsonValue::Array(
+      {JsonValue::Object({{"axes", std::move(axes)}, {"datasets", std::move(datasets)}})});
 }
 
 JsonValue AttributesInZarr2(JsonValue attributes) {
