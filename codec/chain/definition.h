@@ -93,6 +93,9 @@ struct CodecDefinition {
   // Of array-to-array codecs, where the size of items does not change.
   Dependence dependence = Dependence::kChunk;
   bool keeps_zero = false;  // encodes 0 as 0, and decodes it as 0
+  // Whether its specification says that absent inner chunks of shards behind it have the fill value
+  // as it encodes that.
+  bool encodes_fill_value = false;
 
   [[nodiscard]] bool CanBind() const {
     return std::visit([](const auto& function) { return function != nullptr; }, bind);

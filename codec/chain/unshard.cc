@@ -45,13 +45,14 @@ std::optional<double> NumberIn(const Voxels& voxel) {
 }
 
 // The fill value, one voxel, as the codec encodes it; nothing unless the codec gives it back bit by
-// bit, and, where the codec may store other numbers for what it encodes, stores the same number.
-// Requires: a codec that encodes each item by itself.
+// bit, and stores the same number where a reader may take absent chunks for either. Requires: a
+// codec that encodes each item by itself.
 std::optional<Voxels> EncodeFill(const ArrayToArrayCodec& codec, const Voxels& fill,
-                                 bool keeps_numbers) {
+                                 const CodecDefinition& definition) {
   auto encoded = codec.Encode(fill);
   if (!encoded || codec.Decode(*encoded, fill.shape()) != fill) return std::nullopt;
-  if (!keeps_numbers && NumberIn(*encoded) != NumberIn(fill)) return std::nullopt;
+  const bool keeps_number = definition.keeps_zero || definition.encodes_fill_value;
+  if (!keeps_number && NumberIn(*encoded) != NumberIn(fill)) return std::nullopt;
   return *std::move(encoded);
 }
 
@@ -111,7 +112,7 @@ class Unsharder {
   // Encodes the fill value.
   Status TakeFill(const CodecSpec& codec) {
     if (!fill_) {
-      if (!codec.definition->CanBind()) return {};
+      if (!codec.definition->CanBind() || codec.definition->encodes_fill_value) return {};
       return ShardingNotSupported(codec, kChangesFill);
     }
     const ByteSpan item = fill_->bytes();
@@ -119,6 +120,11 @@ class Unsharder {
         codec.definition->keeps_zero &&
         std::all_of(item.begin(), item.end(), [](auto byte) { return byte == 0; });
     const auto bound = BindArrayToArray(codec, Items());
+    if (!bound && codec.definition->encodes_fill_value &&
+        bound.error().code == ErrorCode::kNotSupported) {
+      fill_.reset();
+      return {};
+    }
     if (!bound && !stays_zero) return tl::unexpected<Error>(bound.error());
     const bool is_bound = bound && *bound != nullptr;
     if (!is_bound && stays_zero) return {};
@@ -131,7 +137,7 @@ class Unsharder {
       UNSHARD_ASSIGN_OR_RETURN(
           fill_, Voxels::Filled(encoded.type, fill_->shape(), ByteVector(encoded.type.size)));
     } else {
-      fill_ = EncodeFill(**bound, *fill_, codec.definition->keeps_zero);
+      fill_ = EncodeFill(**bound, *fill_, *codec.definition);
       if (!fill_) return ShardingNotSupported(codec, kChangesFill);
     }
     fill_is_big_endian_ = encoded.big_endian;

@@ -53,7 +53,8 @@ struct Unsharded {
 //
 // Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it
 // (zarrs) or as it is (zarr-python): codecs that store another number for it, or do not give it
-// back bit by bit, are refused. Of scale_offset and cast_value their specifications say the former.
+// back bit by bit, are refused. Of scale_offset and cast_value their specifications say the former:
+// the fill value has to be given back.
 Result<Unsharded> Unshard(const ChainSpec& codecs, const ChunkGrid& shards,
                           std::optional<Voxels> fill);
 

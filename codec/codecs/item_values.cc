@@ -11,24 +11,6 @@ namespace {
 using Kind = DataType::Kind;
 using Form = ValueBlock::Form;
 
-// Calls `visit` with an item of the C++ type of `type`, a boolean as a byte.
-template <class Visit>
-auto VisitType(const DataType& type, const Visit& visit) {
-  const bool is_signed = type.kind == Kind::kSigned;
-  switch (type.size) {
-    case 1:
-      return is_signed ? visit(std::int8_t()) : visit(std::uint8_t());
-    case 2:
-      return is_signed ? visit(std::int16_t()) : visit(std::uint16_t());
-    case 4:
-      if (type.kind == Kind::kFloat) return visit(float());
-      return is_signed ? visit(std::int32_t()) : visit(std::uint32_t());
-    default:
-      if (type.kind == Kind::kFloat) return visit(double());
-      return is_signed ? visit(std::int64_t()) : visit(std::uint64_t());
-  }
-}
-
 // A value of the block; `Value` is the type of its form.
 template <class Value>
 Value ValueAt(const ValueBlock& block, std::size_t i) {
@@ -96,7 +78,7 @@ bool IsNumberType(const DataType& type) {
 
 void LoadValues(ByteSpan items, const DataType& type, ValueBlock& block) {
   block.count = items.size() / type.size;
-  VisitType(type, [&](auto item) {
+  VisitItemType(type, [&](auto item) {
     using Item = decltype(item);
     constexpr bool kIsReal = std::is_floating_point_v<Item>;
     block.form = kIsReal ? Form::kReal : std::is_signed_v<Item> ? Form::kSigned : Form::kUnsigned;
@@ -115,7 +97,7 @@ void LoadValues(ByteSpan items, const DataType& type, ValueBlock& block) {
 
 std::size_t StoreValues(const ValueBlock& block, const DataType& type, std::uint8_t* to) {
   if (type.kind == Kind::kBool) return StoreBooleans(block, to);
-  return VisitType(type, [&](auto item) {
+  return VisitItemType(type, [&](auto item) {
     return VisitForm(block.form,
                      [&](auto value) { return Store<decltype(item), decltype(value)>(block, to); });
   });

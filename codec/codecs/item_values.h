@@ -41,6 +41,26 @@ void LoadValues(ByteSpan items, const DataType& type, ValueBlock& block);
 // where NumPy leaves the result undefined.
 std::size_t StoreValues(const ValueBlock& block, const DataType& type, std::uint8_t* to);
 
+// Calls `visit` with an item of the C++ type of `type`, a boolean as a byte. Requires:
+// IsNumberType.
+template <class Visit>
+auto VisitItemType(const DataType& type, const Visit& visit) {
+  using Kind = DataType::Kind;
+  const bool is_signed = type.kind == Kind::kSigned;
+  switch (type.size) {
+    case 1:
+      return is_signed ? visit(std::int8_t()) : visit(std::uint8_t());
+    case 2:
+      return is_signed ? visit(std::int16_t()) : visit(std::uint16_t());
+    case 4:
+      if (type.kind == Kind::kFloat) return visit(float());
+      return is_signed ? visit(std::int32_t()) : visit(std::uint32_t());
+    default:
+      if (type.kind == Kind::kFloat) return visit(double());
+      return is_signed ? visit(std::int64_t()) : visit(std::uint64_t());
+  }
+}
+
 // Each of `items`, of the C++ type Item, becomes what `compute` makes of it.
 template <class Item, class Compute>
 void ReplaceItems(std::span<std::uint8_t> items, const Compute& compute) {

@@ -1,12 +1,14 @@
 """Runs in the newest environment, with zarr-python 3.4.
 
 newest_tree.py make SEED FOLDER        a group of sharded arrays with random rectilinear shards, and of all data types
+newest_tree.py numbers SEED FOLDER     a group of arrays whose numbers are stored as others
 newest_tree.py same FOLDER OTHER       fails unless both groups have the same arrays with the same items
-newest_tree.py change FOLDER           writes other items into a box of each array of numbers, and empties another
+newest_tree.py change FOLDER [PREFIX]  writes other items into a box of each array of this name, and empties another
 newest_tree.py resize FOLDER NAME EXTENT...
 """
 
 import random
+import shutil
 import sys
 import warnings
 
@@ -50,6 +52,40 @@ def make(seed, folder):
         array[:8] = values
 
 
+def numbers(seed, folder):
+    draw = random.Random(f"{seed} numbers")
+    group = zarr.open_group(folder, mode="w")
+    roundings = ["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"]
+    for number in range(30):
+        dtype = np.dtype(["uint8", "int16", "uint32", "int64", "float16", "float32", "float64"][number % 7])
+        is_float = dtype.kind == "f"
+        filters, fill = [], draw.choice([0, 20, "nan" if is_float else 10])
+        if number % 3 != 0:
+            filters.append(zarr.codecs.ScaleOffset(offset=draw.choice([0, 5, 10]), scale=draw.choice([1, 2])))
+        target = draw.choice(["int8", "uint8", "int32", "uint64", "float16", "float32", "float64"])
+        cast = {"rounding": draw.choice(roundings), "out_of_range": draw.choice(["clamp", "clamp", "wrap"])}
+        if target.startswith("float"):
+            cast["out_of_range"] = "clamp"
+        elif is_float:
+            cast["scalar_map"] = {"encode": [("NaN", 99)], "decode": [(99, "NaN")]}
+        if number % 4 != 1:
+            filters.append(zarr.codecs.CastValue(data_type=target, **cast))
+        values = np.random.default_rng(number).integers(20, 60, (8, 6)).astype(dtype)
+        values[:4, :3] = fill = dtype.type(fill)
+        if is_float:
+            values[5] += dtype.type(draw.choice([0, 0.5, 0.25]))
+            values[6, 1] = "nan"
+        # Only those that give back every number can be written in views.
+        exact = not is_float and (number % 4 == 1 or (np.can_cast(dtype, target) and dtype.itemsize < 8))
+        name = f"{'exact' if exact else 'n'}{number}"
+        try:
+            array = group.create_array(name, shape=(8, 6), chunks=(2, 3), dtype=dtype, fill_value=fill,
+                                       shards=draw.choice([None, (4, 3)]), filters=filters or None)
+            array[...] = values
+        except Exception:  # a number that this chain cannot store
+            shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+
+
 def arrays(folder):
     return dict(sorted(zarr.open_group(folder, mode="r").arrays()))
 
@@ -63,14 +99,16 @@ def same(folder, other):
         np.testing.assert_array_equal(array[...], second[name][...], name)
 
 
-def change(folder):
+def change(folder, prefix=""):
     for name, array in zarr.open_group(folder, mode="r+").arrays():
+        if not name.startswith(prefix):
+            continue
         if name in TYPES:
             array[3:5] = array[0:2]
             continue
         box = tuple(slice(extent // 3, extent // 3 + extent // 2 + 1) for extent in array.shape)
-        array[box] = 77
-        array[tuple(slice(extent - 1, extent) for extent in array.shape)] = 3
+        array[box] = 37
+        array[tuple(slice(extent - 1, extent) for extent in array.shape)] = array.fill_value
 
 
 def resize(folder, name, *extents):
@@ -82,4 +120,4 @@ def resize(folder, name, *extents):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # some types are not a part of the specification
     zarr.config.set({"array.rectilinear_chunks": True, "array.write_empty_chunks": False})
-    {"make": make, "same": same, "change": change, "resize": resize}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "numbers": numbers, "same": same, "change": change, "resize": resize}[sys.argv[1]](*sys.argv[2:])

@@ -82,6 +82,28 @@ def test_a_resized_array_gets_more_shards(source, mount, tree, work):
     tree("same", source, mount(source, "ro").path)
 
 
+@pytest.fixture
+def numbers(work, tree):
+    print(f"UNSHARD_SEED={SEED}")
+    tree("numbers", SEED, work / "src")
+    assert len(documents(work / "src")) > 15
+    return work / "src"
+
+
+@pytest.mark.parametrize("view", ["native", "zarr2", "zarr3"])
+def test_numbers_that_are_stored_as_others_are_read_and_written(numbers, mount, tree, work, view):
+    expected, written = work / "expected", "" if view == "native" else "exact"
+    shutil.copytree(numbers, expected)
+    tree("change", expected, written)
+    assert len(list(expected.glob("exact*"))) > 3
+    mounted = mount(numbers, "" if view == "native" else f"view={view}")
+    tree("same", numbers, mounted.path)
+    tree("change", mounted.path, written)
+    tree("same", expected, mounted.path)
+    mounted.unmount()
+    tree("same", expected, numbers)
+
+
 def test_views_show_the_voxels(source, mount, work):
     """Of sharded arrays the inner chunks are regular."""
     view = mount(source / "r2", "ro,view=zarr2").path

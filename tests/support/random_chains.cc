@@ -54,6 +54,14 @@ DrawnCodec Scaled(const DataType& plain, const DataType& stored, const char* num
                stored);
 }
 
+DrawnCodec Cast(const DataType& stored, const std::string& more, const DataType& plain) {
+  const bool is_real = plain.kind == ItemKind::kSigned || plain.kind == ItemKind::kUnsigned ||
+                       plain.kind == ItemKind::kFloat || plain.kind == ItemKind::kBrainFloat;
+  return {R"({"name": "cast_value", "configuration": {"data_type": ")" + DataTypeName(stored) +
+              "\"" + more + "}}",
+          is_real ? stored : plain};
+}
+
 constexpr std::array kBytesCodecs = {
     R"({"name": "gzip", "configuration": {"level": 1}})",
     R"({"name": "zstd", "configuration": {"level": 1, "checksum": true}})",
@@ -90,7 +98,7 @@ DrawnChain DrawZarr2(Choices& choices, DrawnChain chain) {
       filters += Chosen(choices, kCompressors);
       continue;
     }
-    const DrawnCodec codec = ArrayCodec(2 + choices.Below(kArrayCodecs - 2), items, 0);
+    const DrawnCodec codec = ArrayCodec(2 + choices.Below(kFiltersEnd - 2), items, 0);
     if (choices.Below(8) != 0) items = codec.after;
     filters += InZarr2(codec.json);
   }
@@ -250,8 +258,19 @@ DrawnCodec ArrayCodec(std::size_t number, const DataType& type, std::size_t rank
       return Typed("quantize", R"("digits": 1, "dtype": ")" + Numpy(type) + "\"", type);
     case 13:
       return Typed("bitround", R"("keepbits": 3)", type);
-    default:
+    case 14:
       return Typed("packbits", "", kUint8);
+    case 15:
+      return Cast(kUint8, R"(, "out_of_range": "wrap", "rounding": "towards-zero")", type);
+    case 16:
+      return Cast({ItemKind::kFloat, 2}, R"(, "out_of_range": "clamp")", type);
+    case 17:
+      return Cast({ItemKind::kSigned, 8},
+                  R"(, "scalar_map": {"encode": [[3, -7], [1, 2]], "decode": [[-7, 3]]})", type);
+    case 18:
+      return {R"({"name": "scale_offset"})", type};
+    default:
+      return {R"({"name": "scale_offset", "configuration": {"scale": 3, "offset": 1}})", type};
   }
 }
 

@@ -36,7 +36,9 @@ struct DrawnCodec {
   std::string json;
   DataType after;  // of the items that it gives
 };
-inline constexpr std::size_t kArrayCodecs = 15;
+inline constexpr std::size_t kArrayCodecs = 20;
+// Those from 2 on, below this one, are filters of numcodecs.
+inline constexpr std::size_t kFiltersEnd = 15;
 // The codec with this number, below kArrayCodecs, for items of `type` and `rank` dimensions. Some
 // types do not fit some codecs: such chains have to be refused.
 DrawnCodec ArrayCodec(std::size_t number, const DataType& type, std::size_t rank);
