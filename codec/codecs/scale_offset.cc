@@ -1,6 +1,6 @@
 // scale_offset (zarr-extensions, codecs/scale_offset): (item - offset) * scale is stored, computed
-// in the type of the items. Integers that overflow are refused, and stored integers that `scale` does
-// not divide are damage.
+// in the type of the items. Integers that overflow are refused, and stored integers that `scale`
+// does not divide are damage.
 #include <cmath>
 #include <cstdint>
 #include <limits>
