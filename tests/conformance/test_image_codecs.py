@@ -1,6 +1,6 @@
 """The chunk encodings of precomputed volumes, judged by the libraries that write and read them.
 
-What TensorStore, CloudVolume, imagecodecs and the compresso package encode, unshard decodes to the
+What TensorStore, CloudVolume, imagecodecs and the compresso and crackle packages encode, unshard decodes to the
 same voxels; what unshard encodes, they read back. Where TensorStore writes an encoding, unshard
 writes the same bytes, up to how zlib compresses the rows of a PNG."""
 
@@ -11,6 +11,7 @@ import subprocess
 import zlib
 
 import compresso
+import crackle
 import imagecodecs
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from judging import SEED
 
 TYPES = {"jpeg": ["uint8"], "png": ["uint8", "uint16"], "jxl": ["uint8"],
          "compressed_segmentation": ["uint32", "uint64"],
+         "crackle": ["uint8", "uint16", "uint32", "uint64"],
          "compresso": ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"]}
 RAW = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64", "float32"]
 
@@ -263,10 +265,24 @@ def test_compresso(program, random, dtype, connectivity):
         assert message(damaged).startswith("data loss: compresso chunk: ")
 
 
-def test_compresso_of_cloudvolume(program, random):
-    voxels = labels(random, (*random_shape(random, 64), 1), "uint64")
-    written = cloudvolume.encode(voxels, "compresso")
-    assert np.array_equal(Codec(program, "compresso", voxels).decode(written), voxels)
+@pytest.mark.parametrize("dtype", TYPES["crackle"])
+def test_crackle(program, random, dtype):
+    for markov, pins in ((0, False), (0, True), (1, False), (3, True), (5, False)):
+        for draw in (labels, lambda random, shape, dtype: random.integers(0, 3, shape).astype(dtype)):
+            voxels = np.asfortranarray(draw(random, (*random_shape(random), 1), dtype))
+            written = crackle.compress(voxels[..., 0], allow_pins=pins, markov_model_order=markov)
+            codec = Codec(program, "crackle", voxels)
+            assert np.array_equal(codec.decode(written), voxels), (markov, pins)
+            damaged = codec.run("decode", written[:-1])
+            assert damaged.returncode == 1
+            assert message(damaged).startswith("data loss: crackle chunk: ")
+
+
+@pytest.mark.parametrize("encoding", ["compresso", "crackle"])
+def test_labels_of_cloudvolume(program, random, encoding):
+    voxels = np.asfortranarray(labels(random, (*random_shape(random, 64), 1), "uint64"))
+    written = cloudvolume.encode(voxels, encoding)
+    assert np.array_equal(Codec(program, encoding, voxels).decode(written), voxels)
 
 
 @pytest.mark.parametrize("encoding", sorted(TYPES))

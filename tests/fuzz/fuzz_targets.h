@@ -21,6 +21,7 @@
   TARGET(chunk_name, FuzzChunkName)                            \
   TARGET(codec_chain, FuzzCodecChain)                          \
   TARGET(compresso_decoding, FuzzCompressoDecoding)            \
+  TARGET(crackle_decoding, FuzzCrackleDecoding)                \
   TARGET(gcs_answer, FuzzGcsAnswer)                            \
   TARGET(gzip, FuzzGzip)                                       \
   TARGET(http_response, FuzzHttpResponse)                      \
