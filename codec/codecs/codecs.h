@@ -10,13 +10,14 @@ namespace unshard {
 #define UNSHARD_EACH_CODEC(each)                                                                  \
   each(TransposeCodec) each(DeltaCodec) each(FixedScaleOffsetCodec) each(AsTypeCodec)             \
       each(NumcodecsPackBitsCodec) each(QuantizeCodec) each(BitRoundCodec) each(ScaleOffsetCodec) \
-          each(CastValueCodec) each(BytesCodec) each(PackBitsCodec) each(N5BlockCodec)            \
-              each(ShardingIndexedCodec) each(CompressedSegmentationCodec) each(JpegCodec)        \
-                  each(PngCodec) each(CompressoCodec) each(CrackleCodec) each(JpegXlCodec)        \
-                      each(GzipCodec) each(ZlibCodec) each(ZstdCodec) each(BloscCodec)            \
-                          each(Bzip2Codec) each(Lz4Codec) each(Lz4BlocksCodec) each(LzmaCodec)    \
-                              each(ShuffleCodec) each(Crc32cCodec) each(Crc32Codec)               \
-                                  each(Adler32Codec) each(Fletcher32Codec)
+          each(CastValueCodec) each(ReshapeCodec) each(BytesCodec) each(PackBitsCodec)            \
+              each(N5BlockCodec) each(ShardingIndexedCodec) each(CompressedSegmentationCodec)     \
+                  each(JpegCodec) each(PngCodec) each(CompressoCodec) each(CrackleCodec)          \
+                      each(JpegXlCodec) each(GzipCodec) each(ZlibCodec) each(ZstdCodec)           \
+                          each(BloscCodec) each(Bzip2Codec) each(Lz4Codec) each(Lz4BlocksCodec)   \
+                              each(LzmaCodec) each(ShuffleCodec) each(Crc32cCodec)                \
+                                  each(Crc32Codec) each(Adler32Codec) each(Fletcher32Codec)       \
+                                      each(JenkinsLookup3Codec)
 
 #define UNSHARD_DECLARE_CODEC(codec) const CodecDefinition& codec();
 UNSHARD_EACH_CODEC(UNSHARD_DECLARE_CODEC)

@@ -88,7 +88,7 @@ def zarr3_codecs(draw, dtype):
         "lz4": numcodecs3.LZ4(acceleration=2), "lzma": numcodecs3.LZMA(preset=1),
         "shuffle zlib": (numcodecs3.Shuffle(elementsize=size), numcodecs3.Zlib(level=1)),
         "crc32": numcodecs3.CRC32(), "adler32": numcodecs3.Adler32(),
-        "fletcher32": numcodecs3.Fletcher32()}
+        "fletcher32": numcodecs3.Fletcher32(), "lookup3": numcodecs3.JenkinsLookup3(initval=7)}
     return sorted(compressors.items())
 
 

@@ -70,6 +70,7 @@ constexpr std::array kBytesCodecs = {
     R"({"name": "numcodecs.fletcher32"})",
     R"({"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}})",
     R"({"name": "numcodecs.lz4", "configuration": {}})",
+    R"({"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 3}})",
     R"({"name": "numcodecs.adler32"})"};
 constexpr std::array kCompressors = {
     R"({"id": "zlib", "level": 1})", R"({"id": "blosc", "cname": "lz4", "clevel": 1})",
@@ -269,8 +270,14 @@ DrawnCodec ArrayCodec(std::size_t number, const DataType& type, std::size_t rank
                   R"(, "scalar_map": {"encode": [[3, -7], [1, 2]], "decode": [[-7, 3]]})", type);
     case 18:
       return {R"({"name": "scale_offset"})", type};
-    default:
+    case 19:
       return {R"({"name": "scale_offset", "configuration": {"scale": 3, "offset": 1}})", type};
+    case 20:
+      return {R"({"name": "reshape", "configuration": {"shape": [-1]}})", type};
+    default:
+      return {R"({"name": "reshape", "configuration": {"shape": [)" +
+                  std::string(rank > 1 ? "[0, 1], -1" : "1, -1") + "]}}",
+              type};
   }
 }
 

@@ -36,7 +36,7 @@ struct DrawnCodec {
   std::string json;
   DataType after;  // of the items that it gives
 };
-inline constexpr std::size_t kArrayCodecs = 20;
+inline constexpr std::size_t kArrayCodecs = 22;
 // Those from 2 on, below this one, are filters of numcodecs.
 inline constexpr std::size_t kFiltersEnd = 15;
 // The codec with this number, below kArrayCodecs, for items of `type` and `rank` dimensions. Some

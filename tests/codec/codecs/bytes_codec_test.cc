@@ -393,5 +393,34 @@ TEST(BytesCodecTest, DoesNotKnowOtherNames) {
   }
 }
 
+// The bytes 0, 1, 2 …, as numcodecs 0.16 hashes them.
+TEST(BytesCodec, JenkinsLookup3IsThatOfNumcodecs) {
+  struct Case {
+    std::size_t size;
+    const char* from_0;
+    const char* from_7;
+  };
+  for (const Case& each : {Case{1, "4b41a98b", "bf84c158"}, Case{4, "421dcfe4", "b0db0148"},
+                           Case{11, "7a81a62c", "baed8c85"}, Case{12, "93a54a5e", "d0affb72"},
+                           Case{13, "16689dbc", "f2a34362"}, Case{24, "53dd0a9c", "667cc16b"},
+                           Case{25, "4422883a", "f898a5bf"}}) {
+    ByteVector plain(each.size);
+    for (std::size_t i = 0; i < each.size; ++i) plain[i] = static_cast<std::uint8_t>(i);
+    for (const bool has_initval : {false, true}) {
+      const auto codec =
+          Make("numcodecs.jenkins_lookup3", has_initval ? R"({"initval": 7})" : "{}");
+      ByteVector stored = codec->Encode(plain).value();
+      EXPECT_EQ(codec->Decode(stored, 100).value(), plain);
+      const ByteVector hash = FromHex(has_initval ? each.from_7 : each.from_0);
+      EXPECT_EQ(ByteVector(stored.end() - 4, stored.end()), hash) << each.size;
+      stored[0] ^= 1;
+      EXPECT_EQ(codec->Decode(stored, 100).error().code, ErrorCode::kDataLoss);
+      EXPECT_EQ(codec->Decode(codec->Encode(plain).value(), each.size - 1).error().code,
+                ErrorCode::kResourceExhausted);
+    }
+  }
+  EXPECT_FALSE(BindBytesCodec("numcodecs.jenkins_lookup3", *ParseJson(R"({"prefix": "x"})")));
+}
+
 }  // namespace
 }  // namespace unshard

@@ -204,5 +204,33 @@ TEST(ScaleOffset, RefusesIntegersThatDoNotFit) {
   EXPECT_FALSE(BindTo("bool", R"({"name": "scale_offset"})"));
 }
 
+TEST(Reshape, KeepsTheOrderOfItems) {
+  const auto reshaped = [](const std::string& shape, const Shape& decoded) -> Result<Shape> {
+    const JsonValue json =
+        ParseJson(R"([{"name": "reshape", "configuration": {"shape": )" + shape + "}}]").value();
+    const ChainSpec chain = ParseChainSpec(JsonCursor(json, "codecs"), decoded.size()).value();
+    UNSHARD_ASSIGN_OR_RETURN(const auto codec,
+                             BindArrayToArray(chain[0], {kUint8, decoded.size()}));
+    const Voxels voxels = Voxels::Filled(kUint8, decoded, ByteVector{7}).value();
+    const auto encoded = codec->Encode(voxels);
+    if (!encoded) return tl::unexpected<Error>(encoded.error());
+    EXPECT_EQ(encoded->shape(), codec->EncodedShape(decoded).value());
+    EXPECT_EQ(codec->Decode(*encoded, decoded).value(), voxels);
+    return encoded->shape();
+  };
+  EXPECT_EQ(reshaped("[[0, 1]]", {2, 3}).value(), (Shape{6}));
+  EXPECT_EQ(reshaped("[[0], 3, [], -1]", {2, 9, 2}).value(), (Shape{2, 3, 1, 6}));
+  EXPECT_EQ(reshaped("[3, 2]", {2, 3}).value(), (Shape{3, 2}));
+  EXPECT_EQ(reshaped("[]", {1, 1}).value(), Shape());
+  const std::string path = "codecs[0].configuration.shape";
+  EXPECT_EQ(reshaped("[4]", {2, 3}).error().message,
+            "reshape: `shape` does not have the 6 items of a chunk");
+  EXPECT_FALSE(reshaped("[4, -1]", {2, 3}));
+  EXPECT_TRUE(reshaped("[-1, -1]", {2, 3}).error().message.starts_with(path + "[1]"));
+  EXPECT_TRUE(reshaped("[[1], [0]]", {2, 3}).error().message.starts_with(path + "[1]"));
+  EXPECT_TRUE(reshaped("[[0, 2]]", {2, 3}).error().message.starts_with(path + "[0][1]"));
+  EXPECT_TRUE(reshaped("[0]", {2, 3}).error().message.starts_with(path + "[0]"));
+}
+
 }  // namespace
 }  // namespace unshard
