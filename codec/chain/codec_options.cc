@@ -16,10 +16,7 @@ Result<JsonCursor> CodecOptions::Member(std::string_view key) const {
 }
 
 Result<const CodecOption*> CodecOptions::Listed(std::string_view key) const {
-  const auto& options = definition_->options;
-  const auto option = std::find_if(options.begin(), options.end(),
-                                   [&](const CodecOption& each) { return each.name == key; });
-  if (option != options.end()) return &*option;
+  if (const CodecOption* const option = definition_->FindOption(key)) return option;
   return Fail(ErrorCode::kInternal, path_, ": no option \"", key, "\" is listed");
 }
 

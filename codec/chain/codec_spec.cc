@@ -91,8 +91,14 @@ CodecOption::Spelling CodecOption::In(ArrayDialect dialect) const {
   }
   if (spelling.name.empty()) spelling.name = name;
   if (!spelling.min) spelling.min = min;
-  if (!spelling.created) spelling.created = spelling.absent;
+  if (!spelling.created && spelling.has_default) spelling.created = spelling.absent;
   return spelling;
+}
+
+const CodecOption* CodecDefinition::FindOption(std::string_view name) const {
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const CodecOption& each) { return each.name == name; });
+  return found == options.end() ? nullptr : &*found;
 }
 
 const CodecDefinition::Name* CodecDefinition::NameIn(ArrayDialect dialect) const {

@@ -26,8 +26,9 @@ std::optional<std::size_t> WordOf(const CodecOption& option, const JsonValue* va
 // `value`: null where the option is absent. Nothing where it may stay so.
 std::optional<JsonValue> SpellOption(const CodecOption& option, const JsonValue* value,
                                      ArrayDialect to, std::uint32_t item_size) {
-  const std::int64_t usual =
-      option.for_items != nullptr ? option.for_items(item_size) : option.In(to).absent;
+  const std::int64_t usual = option.is_item_size           ? item_size
+                             : option.for_items != nullptr ? option.for_items(item_size)
+                                                           : option.In(to).absent;
   if (!option.words.empty()) {
     const std::size_t word = WordOf(option, value).value_or(static_cast<std::size_t>(usual));
     const bool is_number = to != ArrayDialect::kZarr3 && option.max_in_schemas != 0;
@@ -37,7 +38,7 @@ std::optional<JsonValue> SpellOption(const CodecOption& option, const JsonValue*
   if (option.is_boolean) {
     return JsonValue::Boolean(value != nullptr ? value->boolean() : usual != 0);
   }
-  if (option.max == 0 && option.for_items == nullptr) {
+  if (option.max == 0 && !option.is_item_size) {
     return value != nullptr ? std::optional(*value) : std::nullopt;
   }
   return value != nullptr && value->is_number() ? *value : JsonValue::Number(std::to_string(usual));
@@ -71,23 +72,6 @@ const CodecDefinition::Name* NameOf(const CodecSpec& codec, ArrayDialect to) {
                                                                                         : nullptr;
 }
 
-// The codecs that have this name where a boolean option is true: each with the option.
-using ToldByOption = std::pair<const CodecDefinition*, std::string_view>;
-std::vector<ToldByOption> OthersOf(ArrayDialect dialect, std::string_view name) {
-  std::vector<ToldByOption> others;
-  for (const CodecDefinition* const codec : CodecDefinitions()) {
-    for (const CodecDefinition::Name& each : codec->names) {
-      if (each.dialect != dialect || each.name != name || each.when.empty()) continue;
-      others.emplace_back(codec, each.when);
-    }
-  }
-  return others;
-}
-
-const char* NameMember(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kN5 ? "type" : "id";
-}
-
 // As CodecSpec::name has it.
 std::string NameInZarr3(const CodecDefinition* definition, ArrayDialect dialect,
                         std::string_view name) {
@@ -97,24 +81,46 @@ std::string NameInZarr3(const CodecDefinition* definition, ArrayDialect dialect,
 
 }  // namespace
 
+std::vector<ToldByOption> ToldByOptions(ArrayDialect dialect, std::string_view name) {
+  std::vector<ToldByOption> codecs;
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : codec->names) {
+      if (each.dialect != dialect || each.name != name || each.when.empty()) continue;
+      codecs.push_back({codec, each.when});
+    }
+  }
+  return codecs;
+}
+
+const char* NameMember(ArrayDialect dialect) {
+  if (dialect == ArrayDialect::kPrecomputed) return "encoding";
+  return dialect == ArrayDialect::kN5 ? "type" : "id";
+}
+
 std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
                                     std::uint32_t item_size) {
   const CodecDefinition::Name* const name = NameOf(codec, to);
   if (name == nullptr) return std::nullopt;
   JsonValue options = SpellOptions(codec, to, item_size);
-  for (const auto& [other, option] : OthersOf(to, name->name)) {
+  for (const auto& [other, option] : ToldByOptions(to, name->name)) {
     options.Set(option, JsonValue::Boolean(other == codec.definition));
   }
-  CodecSpec spelled{NameInZarr3(codec.definition, to, name->name), {}, {}, to, codec.definition};
-  spelled.json = ExtensionJson(spelled.name, options.members().empty() ? JsonValue() : options);
-  return spelled;
+  return CodecIn(to, *codec.definition, std::move(options));
+}
+
+CodecSpec CodecIn(ArrayDialect dialect, const CodecDefinition& definition, JsonValue options) {
+  const std::string_view name = definition.NameIn(dialect)->name;
+  CodecSpec codec{NameInZarr3(&definition, dialect, name), {}, {}, dialect, &definition};
+  codec.json =
+      ExtensionJson(codec.name, options.members().empty() ? JsonValue() : std::move(options));
+  return codec;
 }
 
 Result<CodecSpec> ParseNamedCodec(const JsonCursor& codec, ArrayDialect dialect) {
   const char* const key = NameMember(dialect);
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, codec.StringMember(key));
   const CodecDefinition* definition = FindCodec(dialect, name);
-  for (const auto& [other, option] : OthersOf(dialect, name)) {
+  for (const auto& [other, option] : ToldByOptions(dialect, name)) {
     const CodecOptions options(&codec.value(), codec.path());
     UNSHARD_ASSIGN_OR_RETURN(const bool is_meant, options.Boolean(option));
     if (is_meant) definition = other;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "codec/chain/codec_spec.h"
 #include "codec/json/json.h"
@@ -17,10 +19,25 @@ namespace unshard {
 std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
                                     std::uint32_t item_size);
 
+// The codec as a dialect spells it, with these options, an object. Requires: the dialect has a name
+// for it.
+CodecSpec CodecIn(ArrayDialect dialect, const CodecDefinition& definition, JsonValue options);
+
+// A codec that has a name where a boolean option is true, and that option.
+struct ToldByOption {
+  const CodecDefinition* codec;
+  std::string_view option;
+};
+// Those of this name beside the codec that has it alone.
+std::vector<ToldByOption> ToldByOptions(ArrayDialect dialect, std::string_view name);
+
+// The member with the name of a codec: "id" in Zarr v2, "type" in N5, "encoding" in a scale.
+const char* NameMember(ArrayDialect dialect);
 // Parses a codec of Zarr v2, {"id": "zlib", "level": 1}, or N5, {"type": "gzip", …}. An unknown
 // name is kept, without a definition. Fails with kDataLoss, naming the member, on anything else.
 Result<CodecSpec> ParseNamedCodec(const JsonCursor& codec, ArrayDialect dialect);
-// The inverse, of a bytes-to-bytes codec as SpellCodec and ParseNamedCodec return it.
+// The inverse, of a codec as CodecIn, SpellCodec and ParseNamedCodec return it; of an encoding its
+// members of a scale.
 JsonValue NamedCodecJson(const CodecSpec& codec);
 
 }  // namespace unshard

@@ -29,9 +29,10 @@ struct CodecOption {
     std::int64_t absent = 0;
     std::string_view name = {};  // "": the codec's own
     std::optional<std::int64_t> min = std::nullopt;
-    // What a schema without it gives to a new array; nothing: `absent`. A schema of Zarr v2 or N5
-    // without `has_default` must have it; in Zarr v3 it is found from what the codec encodes.
+    // What a new array gets where the schema does not have it; nothing: `absent`.
     std::optional<std::int64_t> created = std::nullopt;
+    // Without one, compressors of schemas of Zarr v2 and N5 must have the option, and a codec that
+    // is chosen for items gets what they decide (is_item_size, for_items), else `created`.
     bool has_default = true;
   };
 
@@ -48,8 +49,14 @@ struct CodecOption {
   std::int64_t max_in_schemas = 0;
   std::optional<ArrayDialect> only_in = std::nullopt;  // the only dialect that has it
   // What it is by default for items of this size, where that is not `absent`; null: `absent`. Of
-  // words, the position of one.
+  // words, the position of one. Size 0: the codec does not encode items.
   std::int64_t (*for_items)(std::uint32_t item_size) = nullptr;
+  // By default it is the size of the items; where it is given, `for_items` of others goes by it.
+  bool is_item_size = false;
+  // In schemas: whether it says anything beside the options before it, for items of this size, 0
+  // where that is not known; null: always.
+  bool (*is_used)(const JsonValue& options, std::uint32_t item_size) = nullptr;
+  bool is_level = false;          // how hard a compressor tries
   bool needed_to_decode = false;  // of a codec that else describes itself
 
   // A list of codecs, which encode arrays with so many more dimensions than the chunk has.
@@ -103,6 +110,8 @@ struct CodecDefinition {
   [[nodiscard]] bool IsBytesToBytes() const {
     return std::holds_alternative<BindBytesToBytes>(bind);
   }
+  // The option of this name; null: it has none.
+  [[nodiscard]] const CodecOption* FindOption(std::string_view name) const;
   // The first name in a dialect; null: it has none.
   [[nodiscard]] const Name* NameIn(ArrayDialect dialect) const;
   // "zstd", "numcodecs.lz4", "n5.lz4", "jpeg": the name in Zarr v3, or after the dialect that has

@@ -136,26 +136,33 @@ const CodecDefinition& BloscCodec() {
       {kZarr3, "blosc", kInSchemas}, {kZarr2, "blosc", kInSchemas}, {kN5, "blosc", kInSchemas}};
   static constexpr std::string_view kCompressors[] = {"blosclz", "lz4",  "lz4hc",
                                                       "snappy",  "zlib", "zstd"};
-  static constexpr Spelling kCompressor[] = {{.dialect = kN5, .has_default = false}};
-  static constexpr Spelling kLevel[] = {{.dialect = kN5, .absent = 5, .has_default = false}};
+  static constexpr Spelling kCompressor[] = {{.dialect = kN5, .created = 1, .has_default = false}};
+  static constexpr Spelling kLevel[] = {
+      {.dialect = kN5, .absent = 5, .created = 5, .has_default = false}};
   static constexpr Spelling kShuffle[] = {{.dialect = kZarr3, .has_default = false},
                                           {.dialect = kZarr2, .absent = -1, .min = -1},
                                           {.dialect = kN5, .has_default = false}};
   static constexpr Spelling kTypeSize[] = {{.dialect = kZarr3, .has_default = false}};
   static constexpr CodecOption kOptions[] = {
       {.name = "cname", .absent = 1, .spellings = kCompressor, .words = kCompressors},
-      {"clevel", 0, 9, 5, kLevel},
+      {.name = "clevel", .max = 9, .absent = 5, .spellings = kLevel, .is_level = true},
       {.name = "shuffle",
        .spellings = kShuffle,
        .words = kShuffles,
        .max_in_schemas = 2,
-       .for_items = [](std::uint32_t item_size) -> std::int64_t { return item_size == 1 ? 2 : 1; }},
+       .for_items = [](std::uint32_t item_size) -> std::int64_t {
+         return item_size == 0 ? 0 : item_size == 1 ? 2 : 1;
+       }},
       {.name = "typesize",
        .min = 1,
        .spellings = kTypeSize,
        .max_in_schemas = 255,
        .only_in = kZarr3,
-       .for_items = [](std::uint32_t item_size) -> std::int64_t { return item_size; }},
+       .is_item_size = true,
+       .is_used =
+           [](const JsonValue& options, std::uint32_t /*item_size*/) {
+             return TextOf(options, "shuffle") != kShuffles[0];
+           }},
       {.name = "blocksize", .max = kMaxInt, .max_in_schemas = 715827542}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kBlosc>, kOptions, true};
   return kDefinition;

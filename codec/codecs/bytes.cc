@@ -64,9 +64,15 @@ const CodecDefinition& BytesCodec() {
       {ArrayDialect::kN5, "raw", kInSchemas}};
   static constexpr std::string_view kOrders[] = {"little", "big"};
   static constexpr CodecOption::Spelling kEndian[] = {
-      {.dialect = ArrayDialect::kZarr3, .has_default = false}};
+      {.dialect = ArrayDialect::kZarr3, .created = 0, .has_default = false}};
   static constexpr CodecOption kOptions[] = {
-      {.name = "endian", .spellings = kEndian, .words = kOrders, .only_in = ArrayDialect::kZarr3}};
+      {.name = "endian",
+       .spellings = kEndian,
+       .words = kOrders,
+       .only_in = ArrayDialect::kZarr3,
+       .is_used = [](const JsonValue& /*options*/, std::uint32_t item_size) {
+         return item_size != 1;
+       }}};
   static constexpr CodecDefinition kDefinition{kNames, &BindBytes, kOptions};
   return kDefinition;
 }

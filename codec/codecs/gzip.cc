@@ -30,7 +30,8 @@ Result<BytesCodecPtr> BindDeflate(const CodecSpec& spec, std::uint32_t /*item_si
 // one.
 constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kZarr2, 1},
                                             {ArrayDialect::kN5, -1, "", -1}};
-constexpr CodecOption kOptions[] = {{"level", 0, 9, 6, kLevel}};
+constexpr CodecOption kOptions[] = {
+    {.name = "level", .max = 9, .absent = 6, .spellings = kLevel, .is_level = true}};
 
 }  // namespace
 

@@ -122,7 +122,7 @@ const CodecDefinition& LzmaCodec() {
        .absent = 1,
        .only_in = kZarr2,
        .needed_to_decode = true},
-      {"preset", 0, 9, 6},
+      {.name = "preset", .max = 9, .absent = 6, .is_level = true},
       {.name = "check", .min = -1, .max = 10, .absent = -1, .only_in = kZarr2},
       {.name = "filters", .only_in = kZarr2, .needed_to_decode = true}};
   static constexpr CodecDefinition kDefinition{kNames, &BindLzma, kOptions, true};

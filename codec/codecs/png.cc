@@ -308,7 +308,10 @@ const Library& Libpng() { return kLibpng; }
 const CodecDefinition& PngCodec() {
   static constexpr CodecDefinition::Name kNames[] = {
       {ArrayDialect::kPrecomputed, "png", kInSchemas}};
-  static constexpr CodecOption kOptions[] = {{"png_level", 0, 9, kDefaultLevel}};
+  // New volumes have no level.
+  static constexpr CodecOption::Spelling kLevel[] = {
+      {.dialect = ArrayDialect::kPrecomputed, .absent = kDefaultLevel, .has_default = false}};
+  static constexpr CodecOption kOptions[] = {{"png_level", 0, 9, kDefaultLevel, kLevel}};
   static constexpr CodecDefinition kDefinition{kNames, &BindPng, kOptions, true};
   return kDefinition;
 }

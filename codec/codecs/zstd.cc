@@ -110,7 +110,7 @@ const CodecDefinition& ZstdCodec() {
       {.dialect = ArrayDialect::kZarr2, .created = 1},
       {.dialect = ArrayDialect::kN5, .absent = 3, .created = 0}};
   static constexpr CodecOption kOptions[] = {
-      {"level", -131072, 22, 0, kLevel},
+      {.name = "level", .min = -131072, .max = 22, .spellings = kLevel, .is_level = true},
       {.name = "checksum", .is_boolean = true, .only_in = ArrayDialect::kZarr3}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kZstd>, kOptions, true};
   return kDefinition;

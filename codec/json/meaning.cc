@@ -137,6 +137,23 @@ bool SameMeaning(const JsonValue& a, const JsonValue& b) {
   return false;
 }
 
+bool QuoteBareNumbers(JsonValue& value) {
+  const auto is_bare = [](const std::string& text) {
+    return text == "NaN" || text == "Infinity" || text == "-Infinity";
+  };
+  if (value.is_number() && is_bare(value.text())) {
+    value = JsonValue::String(value.text());
+    return true;
+  }
+  bool any = false;
+  if (value.is_array()) {
+    for (JsonValue& item : value.mutable_items()) any |= QuoteBareNumbers(item);
+  } else if (value.is_object()) {
+    for (auto& [name, member] : value.mutable_members()) any |= QuoteBareNumbers(member);
+  }
+  return any;
+}
+
 void ApplyChange(JsonValue& target, const JsonValue& before, const JsonValue& after) {
   if (SameMeaning(before, after)) return;
   if (target.is_object() && before.is_object() && after.is_object()) {

@@ -17,6 +17,10 @@ std::string CanonicalNumber(std::string_view token);
 // itself.
 bool SameMeaning(const JsonValue& a, const JsonValue& b);
 
+// Makes strings of the bare numbers NaN, Infinity and -Infinity, which are none of JSON. Whether
+// there were any.
+bool QuoteBareNumbers(JsonValue& value);
+
 // Makes in `target` the changes that lead from `before` to `after`. Values that these do not change
 // keep their position and spelling in `target`. Unless all three are objects, or arrays of one
 // length, `target` becomes `after`.

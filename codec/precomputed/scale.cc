@@ -1,6 +1,7 @@
 #include "codec/precomputed/scale.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "codec/codecs/volume_encoding.h"
@@ -28,6 +29,8 @@ JsonValue Xyz(const List& list, const Text& text) {
   }
   return out;
 }
+
+double NumberOf(const std::optional<DimensionUnit>& unit) { return unit ? unit->multiplier : 1; }
 
 }  // namespace
 
@@ -62,33 +65,58 @@ Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const
   return CodecChain::Bind({spec}, encoding.path(), {type, kRank});
 }
 
-std::string ScaleKey(double x, double y, double z) {
-  return SixDigits(x) + "_" + SixDigits(y) + "_" + SixDigits(z);
+std::string ScaleKey(const ArrayMetadata& scale) {
+  std::string key;
+  for (std::size_t axis = scale.units.size(); axis-- > 1;) {
+    key += (key.empty() ? "" : "_") + SixDigits(NumberOf(scale.units[axis]));
+  }
+  return key;
 }
 
-JsonValue WriteScale(const std::string& key, const ArrayMetadata& array) {
+std::optional<std::string> SharedScaleKey(std::span<const ArrayMetadata> scales) {
+  std::set<std::string> keys;
+  for (const ArrayMetadata& scale : scales) {
+    std::string key = ScaleKey(scale);
+    if (keys.contains(key)) return key;
+    keys.insert(std::move(key));
+  }
+  return std::nullopt;
+}
+
+void SetEncoding(const ArrayMetadata& array, JsonValue& scale) {
+  for (const std::string_view member : EncodingMembers()) {
+    const JsonValue* const value = array.codec_json.Find(member);
+    value != nullptr ? scale.Set(member, *value) : void(scale.Erase(member));
+  }
+  scale.Erase("sharding");
+  if (!array.sharding.is_null()) scale.Set("sharding", array.sharding);
+}
+
+JsonValue WriteScale(const ArrayMetadata& array) {
   const auto whole = [](auto value) { return std::to_string(value); };
   JsonValue scale = JsonValue::Object();
-  scale.Set("key", JsonValue::String(key));
+  scale.Set("key", JsonValue::String(ScaleKey(array)));
   scale.Set("size", Xyz(array.shape, whole));
-  scale.Set("resolution", Xyz(array.units, [](const std::optional<DimensionUnit>& unit) {
-              return ShortestDecimal(unit ? unit->multiplier : 1);
-            }));
+  scale.Set("resolution",
+            Xyz(array.units, [](const auto& unit) { return ShortestDecimal(NumberOf(unit)); }));
   scale.Set("voxel_offset", Xyz(array.origin, whole));
   scale.Set("chunk_sizes", JsonValue::Array({Xyz(array.chunk_shape, whole)}));
-  for (const auto& [name, value] : array.codec_json.members()) scale.Set(name, value);
-  if (!array.sharding.is_null()) scale.Set("sharding", array.sharding);
+  SetEncoding(array, scale);
   return scale;
 }
 
-JsonValue WriteInfo(const std::string& data_type, std::uint64_t channels, JsonValue scales) {
+JsonValue WriteInfo(std::span<const ArrayMetadata> scales) {
+  const ArrayMetadata& first = scales.front();
+  const std::string data_type = DataTypeName(first.data_type);
   const bool labels = data_type == "uint32" || data_type == "uint64";
+  std::vector<JsonValue> written;
+  for (const ArrayMetadata& scale : scales) written.push_back(WriteScale(scale));
   JsonValue info = JsonValue::Object();
   info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
   info.Set("type", JsonValue::String(labels ? "segmentation" : "image"));
   info.Set("data_type", JsonValue::String(data_type));
-  info.Set("num_channels", JsonValue::Number(channels));
-  info.Set("scales", std::move(scales));
+  info.Set("num_channels", JsonValue::Number(first.shape.front()));
+  info.Set("scales", JsonValue::Array(std::move(written)));
   return info;
 }
 

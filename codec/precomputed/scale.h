@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +25,15 @@ std::vector<std::string_view> EncodingMembers();
 Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const DataType& type,
                                                 std::uint64_t channels);
 
-// "8_8_40", the `key` of a scale as TensorStore makes it of the resolutions along x, y and z.
-std::string ScaleKey(double x, double y, double z);
-// A member of `scales`, whose resolution is in the units of `array`.
-JsonValue WriteScale(const std::string& key, const ArrayMetadata& array);
-// The `info` of a volume.
-JsonValue WriteInfo(const std::string& data_type, std::uint64_t channels, JsonValue scales);
+// "8_8_40", the `key` of a scale as TensorStore makes it of its resolution along x, y and z.
+std::string ScaleKey(const ArrayMetadata& scale);
+// The key that two of these scales have; nothing: all are different.
+std::optional<std::string> SharedScaleKey(std::span<const ArrayMetadata> scales);
+// The member of `scales` for an array whose units are nm.
+JsonValue WriteScale(const ArrayMetadata& scale);
+// Replaces the members of a scale that say how its chunks are encoded, and its `sharding`.
+void SetEncoding(const ArrayMetadata& array, JsonValue& scale);
+// The `info` of a volume with these scales, at least one.
+JsonValue WriteInfo(std::span<const ArrayMetadata> scales);
 
 }  // namespace unshard

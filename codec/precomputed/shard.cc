@@ -40,20 +40,28 @@ Result<T> ParseEnumerator(const JsonCursor& cursor,
   return cursor.Expected(expected);
 }
 
+constexpr std::string_view kShardingType = "neuroglancer_uint64_sharded_v1";
+constexpr std::array<std::pair<std::string_view, ShardEncoding>, 2> kEncodings{
+    {{"raw", ShardEncoding::kRaw}, {"gzip", ShardEncoding::kGzip}}};
+constexpr std::array<std::pair<std::string_view, ChunkIdHash>, 2> kHashes{
+    {{"identity", ChunkIdHash::kIdentity},
+     {"murmurhash3_x86_128", ChunkIdHash::kMurmurHash3X86_128}}};
+
+// The inverse.
+template <class T, std::size_t N>
+std::string_view NameOf(T value, const std::array<std::pair<std::string_view, T>, N>& names) {
+  return std::ranges::find(names, value, &std::pair<std::string_view, T>::second)->first;
+}
+
 Result<ShardEncoding> ParseEncoding(const JsonCursor& sharding, std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, ShardEncoding>, 2> kNames{
-      {{"raw", ShardEncoding::kRaw}, {"gzip", ShardEncoding::kGzip}}};
   UNSHARD_ASSIGN_OR_RETURN(const auto member, sharding.OptionalMember(key));
   if (member.empty()) return ShardEncoding::kRaw;
-  return ParseEnumerator(member.front(), kNames);
+  return ParseEnumerator(member.front(), kEncodings);
 }
 
 Result<ChunkIdHash> ParseHash(const JsonCursor& sharding) {
-  constexpr std::array<std::pair<std::string_view, ChunkIdHash>, 2> kNames{
-      {{"identity", ChunkIdHash::kIdentity},
-       {"murmurhash3_x86_128", ChunkIdHash::kMurmurHash3X86_128}}};
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor hash, sharding.Member("hash"));
-  return ParseEnumerator(hash, kNames);
+  return ParseEnumerator(hash, kHashes);
 }
 
 Result<unsigned> ParseBits(const JsonCursor& sharding, std::string_view key, unsigned max) {
@@ -282,10 +290,9 @@ class NeuroglancerShardFormat : public ShardFormat {
 }  // namespace
 
 Result<ShardingSpec> ParseShardingSpec(const JsonCursor& sharding) {
-  constexpr std::string_view kType = "neuroglancer_uint64_sharded_v1";
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type, sharding.Member("@type"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string type_name, type.String());
-  if (type_name != kType) return type.Expected("\"" + std::string(kType) + "\"");
+  if (type_name != kShardingType) return type.Expected("\"" + std::string(kShardingType) + "\"");
   ShardingSpec spec;
   UNSHARD_ASSIGN_OR_RETURN(spec.preshift_bits, ParseBits(sharding, "preshift_bits", 64));
   UNSHARD_ASSIGN_OR_RETURN(spec.hash, ParseHash(sharding));
@@ -296,6 +303,21 @@ Result<ShardingSpec> ParseShardingSpec(const JsonCursor& sharding) {
                            ParseEncoding(sharding, "minishard_index_encoding"));
   UNSHARD_ASSIGN_OR_RETURN(spec.data_encoding, ParseEncoding(sharding, "data_encoding"));
   return spec;
+}
+
+std::string_view ShardEncodingName(ShardEncoding encoding) { return NameOf(encoding, kEncodings); }
+
+JsonValue ShardingJson(const ShardingSpec& spec) {
+  const auto text = [](std::string_view name) { return JsonValue::String(std::string(name)); };
+  const auto bits = [](unsigned number) { return JsonValue::Number(std::uint64_t{number}); };
+  return JsonValue::Object(
+      {{"@type", text(kShardingType)},
+       {"preshift_bits", bits(spec.preshift_bits)},
+       {"hash", text(NameOf(spec.hash, kHashes))},
+       {"minishard_bits", bits(spec.minishard_bits)},
+       {"shard_bits", bits(spec.shard_bits)},
+       {"minishard_index_encoding", text(ShardEncodingName(spec.minishard_index_encoding))},
+       {"data_encoding", text(ShardEncodingName(spec.data_encoding))}});
 }
 
 ShardSlot LocateChunkId(const ShardingSpec& spec, std::uint64_t chunk_id) {

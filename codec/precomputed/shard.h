@@ -30,6 +30,10 @@ struct ShardingSpec {
 // Parses a `sharding` object: absent encodings mean raw, enumerators may be in any case. Fails with
 // kDataLoss, naming the member and what was expected.
 Result<ShardingSpec> ParseShardingSpec(const JsonCursor& sharding);
+// The inverse, as TensorStore writes it.
+JsonValue ShardingJson(const ShardingSpec& spec);
+// "raw" or "gzip".
+std::string_view ShardEncodingName(ShardEncoding encoding);
 
 // The position of the entry of `chunk_id`; the slot is the chunk id itself.
 ShardSlot LocateChunkId(const ShardingSpec& spec, std::uint64_t chunk_id);

@@ -37,15 +37,21 @@ std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDat
   return names;
 }
 
-// The units of a single array are those of the source. In a pyramid only N5 has units in each
-// level.
+// The units of a single array are those of the source. In a pyramid only N5 and volumes have units
+// in each level; those of volumes are nm.
 DimensionUnits UnitsIn(ArrayDialect to, const SourceDataset& dataset,
                        const PyramidGeometry& geometry, std::size_t level,
                        const PresentedArray& array) {
   const bool pyramid = dataset.kind == SourceDataset::Kind::kPyramid;
+  DimensionUnits units;
+  if (to == ArrayDialect::kPrecomputed) {
+    for (const double nm : MapList(array.axes, geometry.levels[level].resolution, 1.0)) {
+      units.push_back(DimensionUnit{nm, "nm"});
+    }
+    return units;
+  }
   if (!pyramid && array.stored.units.empty()) return {};
   if (pyramid && to != ArrayDialect::kN5) return {};
-  DimensionUnits units;
   for (const auto& axis : array.axes) {
     if (!axis || (pyramid && geometry.axes[*axis].unit.empty())) {
       units.emplace_back();

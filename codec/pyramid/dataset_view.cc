@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "codec/json/meaning.h"
 #include "codec/precomputed/scale.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
@@ -38,13 +39,12 @@ JsonValue GroupAttributes(const SourceDataset& dataset, ArrayDialect to) {
 }
 
 std::vector<std::string> PathsIn(const SourceDataset& dataset, ArrayDialect to,
-                                 const PyramidGeometry& geometry) {
+                                 const std::vector<PresentedArray>& arrays) {
   std::vector<std::string> paths;
   const bool single = dataset.kind == Kind::kArray;
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     if (to == ArrayDialect::kPrecomputed) {
-      const std::vector<double>& resolution = geometry.levels[i].resolution;
-      paths.push_back(ScaleKey(resolution[3], resolution[2], resolution[1]));
+      paths.push_back(ScaleKey(arrays[i].presented));
     } else if (single || (IsZarr(to) && IsZarr(dataset.dialect))) {
       paths.push_back(dataset.levels[i].path);
     } else {
@@ -81,39 +81,21 @@ Status CheckUnits(const PyramidGeometry& geometry, std::vector<std::string>& war
   return {};
 }
 
-Status KeysDiffer(const std::vector<std::string>& paths) {
-  std::set<std::string> seen;
-  for (const std::string& path : paths) {
-    if (seen.insert(path).second) continue;
-    return Fail(ErrorCode::kNotSupported, "two levels have the resolution ", path,
-                ", but scales are named by their resolution");
-  }
-  return {};
-}
-
-JsonValue InfoOf(const std::vector<PresentedDataset::Level>& levels,
-                 const std::vector<LevelPosition>& positions) {
-  JsonValue scales = JsonValue::Array();
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    ArrayMetadata array = levels[i].array.presented;
-    array.units.clear();
-    for (const double nm : positions[i].resolution) array.units.push_back(DimensionUnit{nm, "nm"});
-    scales.mutable_items().push_back(WriteScale(levels[i].path, array));
-  }
-  const ArrayMetadata& first = levels.front().array.presented;
-  return WriteInfo(DataTypeName(first.data_type), first.shape.front(), std::move(scales));
-}
-
 // Adds the document of a whole pyramid, and those of the groups between it and its levels.
 Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, ArrayDialect to,
                   PresentedDataset& presented) {
-  std::vector<std::string> paths;
-  for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   if (to == ArrayDialect::kPrecomputed) {
-    UNSHARD_RETURN_IF_ERROR(KeysDiffer(paths));
-    presented.documents.push_back({"", "info", InfoOf(presented.levels, geometry.levels)});
+    std::vector<ArrayMetadata> scales;
+    for (const auto& level : presented.levels) scales.push_back(level.array.presented);
+    if (const auto key = SharedScaleKey(scales)) {
+      return Fail(ErrorCode::kNotSupported, "two levels have the resolution ", *key,
+                  ", but scales are named by their resolution");
+    }
+    presented.documents.push_back({"", "info", WriteInfo(scales)});
     return {};
   }
+  std::vector<std::string> paths;
+  for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   if (dataset.kind != Kind::kPyramid) return {};
   JsonValue attributes = GroupAttributes(dataset, to);
   if (to == ArrayDialect::kN5) {
@@ -155,23 +137,6 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
   return geometry;
 }
 
-bool QuoteBareNumbers(JsonValue& value) {
-  const auto is_bare = [](const std::string& text) {
-    return text == "NaN" || text == "Infinity" || text == "-Infinity";
-  };
-  if (value.is_number() && is_bare(value.text())) {
-    value = JsonValue::String(value.text());
-    return true;
-  }
-  bool any = false;
-  if (value.is_array()) {
-    for (JsonValue& item : value.mutable_items()) any |= QuoteBareNumbers(item);
-  } else if (value.is_object()) {
-    for (auto& [name, member] : value.mutable_members()) any |= QuoteBareNumbers(member);
-  }
-  return any;
-}
-
 // Python writes NaN and infinities without quotes, and strict readers refuse the whole document.
 void QuoteBareNumbers(PresentedDataset& presented) {
   for (MetadataDocument& document : presented.documents) {
@@ -189,10 +154,7 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool o
     const PyramidLevel& level = dataset.levels[i];
     UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentUnsharded(level.array, of_copy));
     if (dataset.dialect == ArrayDialect::kPrecomputed) {
-      JsonValue& scale = info.Find("scales")->mutable_items()[i];
-      for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
-      for (const auto& [name, value] : array.presented.codec_json.members()) scale.Set(name, value);
-      scale.Erase("sharding");
+      SetEncoding(array.presented, info.Find("scales")->mutable_items()[i]);
     } else {
       UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.presented, level.path));
       Append(std::move(documents), presented);
@@ -234,7 +196,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
     arrays.push_back(*std::move(array));
   }
   const PyramidGeometry mapped = MapGeometry(geometry, arrays.front().axes);
-  const std::vector<std::string> paths = PathsIn(dataset, to, mapped);
+  const std::vector<std::string> paths = PathsIn(dataset, to, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     ArrayMetadata& array = arrays[i].presented;
     if (to == ArrayDialect::kN5 && dataset.kind == Kind::kPyramid) {

@@ -10,6 +10,7 @@
 #include "codec/chain/transpose.h"
 #include "codec/codecs/volume_encoding.h"
 #include "codec/json/cursor.h"
+#include "codec/json/meaning.h"
 #include "codec/json/number.h"
 #include "codec/precomputed/scale.h"
 #include "codec/precomputed/shard.h"
@@ -25,39 +26,13 @@ namespace {
 
 using SignedShape = std::vector<std::int64_t>;
 
-// The properties of an array that a schema describes.
-struct Description {
-  std::string dtype;
-  IndexDomain domain;
+// What is known of an array before its layout is made of it.
+struct Description : DescribedArray {
   std::vector<std::size_t> inner_order;
   SignedShape read_chunk;
   SignedShape write_chunk;
   SignedShape codec_chunk;  // empty: none
-  JsonValue codec;
-  std::optional<JsonValue> fill_value;
-  DimensionUnits units;
 };
-
-JsonValue JsonOf(const Description& array) {
-  ChunkLayout layout;
-  if (array.domain.rank() > 0) {
-    layout.inner_order = {array.inner_order, Strength::kHard};
-    layout.grid_origin = HardValues(array.domain.origin());
-    layout.write_chunk.shape = HardShape(array.write_chunk);
-    layout.read_chunk.shape = HardShape(array.read_chunk);
-    layout.codec_chunk.shape = HardShape(array.codec_chunk);
-  }
-  JsonValue json = JsonValue::Object();
-  json.Set("rank", JsonValue::Number(array.domain.rank()));
-  json.Set("dtype", JsonValue::String(array.dtype));
-  json.Set("domain", IndexDomainJson(array.domain));
-  JsonValue chunk_layout = ChunkLayoutJson(layout);
-  if (!chunk_layout.members().empty()) json.Set("chunk_layout", std::move(chunk_layout));
-  json.Set("codec", array.codec);
-  if (array.fill_value) json.Set("fill_value", *array.fill_value);
-  if (AnyUnit(array.units)) json.Set("dimension_units", DimensionUnitsJson(array.units));
-  return json;
-}
 
 // Labels are dropped where two dimensions have the same.
 void SetLabels(const std::vector<std::optional<std::string>>& names, IndexDomain& domain) {
@@ -69,31 +44,30 @@ void SetLabels(const std::vector<std::optional<std::string>>& names, IndexDomain
   for (std::size_t i = 0; i < names.size(); ++i) domain.dimensions[i].label = names[i].value_or("");
 }
 
-JsonValue CodecOf(ArrayDialect dialect) {
-  return JsonValue::Object({{"driver", JsonValue::String(std::string(DriverName(dialect)))}});
-}
-
-// With a member as TensorStore prints it, if it has such a codec, and else as it is.
-JsonValue CodecWith(ArrayDialect dialect, const char* key, const JsonValue& value) {
-  JsonValue codec = CodecOf(dialect);
-  codec.Set(key, value);
-  const auto known = ParseCodecConstraints(JsonCursor(codec, "codec"));
-  if (known) codec.Set(key, *known->members.Find(key));
-  return codec;
-}
-
-// --- Zarr v3
-
 // With the options that a document may leave out.
 ChainSpec Complete(ChainSpec chain) {
   for (CodecSpec& codec : chain) {
-    if (codec.name != "zstd" && codec.name != kShardingIndexed) continue;
-    SetDefaults(codec);
+    codec = *CompleteCodec(std::move(codec), std::nullopt);
     const NestedChains chains = codec.chains;
     for (const auto& [option, within] : chains) SetChain(codec, option, Complete(within));
   }
   return chain;
 }
+
+// Sets the codec with these members: as TensorStore prints it, if it has such a codec, and else as
+// they are.
+void SetCodec(ArrayDialect dialect, const std::vector<JsonValue::Member>& members,
+              Description& array) {
+  array.codec = CodecConstraintsJson({dialect});
+  for (const auto& [key, value] : members) array.codec.Set(key, value);
+  auto known = ParseCodecConstraints(JsonCursor(array.codec, "codec"));
+  if (!known) return;
+  if (known->codecs) known->codecs = Complete(*std::move(known->codecs));
+  array.codec = CodecConstraintsJson(*known);
+  array.schema.codec = *std::move(known);
+}
+
+// --- Zarr v3
 
 // The inner chunk shape of a chain that cannot be parsed: that of its first sharding_indexed.
 std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) {
@@ -109,27 +83,20 @@ std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t 
   return std::nullopt;
 }
 
-// Sets the members of `array` that its codecs decide.
-void DescribeCodecs(const JsonValue& codecs, Description& array) {
-  array.codec = CodecOf(ArrayDialect::kZarr3);
-  auto chain = ParseCodecs(JsonCursor(codecs, "codecs"));
-  auto layout = chain ? LayoutOfCodecs(*chain, array.write_chunk) : std::nullopt;
-  if (!layout) {
-    array.codec.Set("codecs", codecs);
-    array.read_chunk = FirstInnerShape(codecs, array.domain.rank()).value_or(array.write_chunk);
-    return;
-  }
-  array.codec.Set("codecs", CodecsJson(Complete(*std::move(chain))));
-  array.inner_order = std::move(layout->inner_order);
-  array.read_chunk = std::move(layout->read_chunk_shape);
-}
-
 void DescribeZarr3(const ArrayMetadata& from, Description& array) {
-  DescribeCodecs(from.sharding.is_null() ? from.codec_json : from.sharding, array);
+  const JsonValue& codecs = from.sharding.is_null() ? from.codec_json : from.sharding;
+  SetCodec(ArrayDialect::kZarr3, {{"codecs", codecs}}, array);
+  auto& known = array.schema.codec;
+  if (auto layout = known ? LayoutOfCodecs(*known->codecs, array.write_chunk) : std::nullopt) {
+    array.inner_order = std::move(layout->inner_order);
+    array.read_chunk = std::move(layout->read_chunk_shape);
+  } else {
+    known.reset();
+    array.codec.Set("codecs", codecs);
+    array.read_chunk = FirstInnerShape(codecs, from.rank()).value_or(array.write_chunk);
+  }
   // Shards of a rectilinear grid have no shape of their own, and schemas no other form for them.
   if (!from.sharding.is_null() && !from.shard_shape) array.write_chunk.clear();
-  const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
-  array.fill_value = type != nullptr ? SchemaFillValueOf(*type, from.fill_json) : from.fill_json;
 }
 
 // --- Zarr v2
@@ -146,15 +113,8 @@ void DescribeZarr2(const ArrayMetadata& from, Description& array) {
     const JsonValue* const found = from.codec_json.Find(key);
     return found != nullptr ? *found : JsonValue();
   };
-  array.dtype = Zarr2TypeName(array.dtype);
   if (TextOf(from.codec_json, "order") == "F") array.inner_order = ReversedOrder(from.rank());
-  if (!from.fill_json.is_null()) {
-    const DataTypeNames* const type = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
-    array.fill_value = type != nullptr
-                           ? SchemaFillValueOf(*type, WithNumbersOfStrings(from.fill_json))
-                           : from.fill_json;
-  }
-  array.codec = CodecWith(ArrayDialect::kZarr2, "compressor", member("compressor"));
+  SetCodec(ArrayDialect::kZarr2, {{"compressor", member("compressor")}}, array);
   const JsonValue filters = member("filters");
   array.codec.Set("filters", filters.items().empty() ? JsonValue() : filters);
 }
@@ -163,19 +123,20 @@ void DescribeZarr2(const ArrayMetadata& from, Description& array) {
 
 void DescribeN5(const ArrayMetadata& from, Description& array) {
   array.inner_order = ReversedOrder(from.rank());
-  array.codec = CodecOf(ArrayDialect::kN5);
+  SetCodec(ArrayDialect::kN5, {}, array);
   if (!from.sharding.is_null()) {
     array.codec.Set("codecs", from.sharding);
     if (auto inner = FirstInnerShape(from.sharding, from.rank())) {
       array.read_chunk.assign(inner->rbegin(), inner->rend());
     }
   } else if (!from.codec_json.is_null()) {
-    array.codec = CodecWith(ArrayDialect::kN5, "compression", from.codec_json);
+    SetCodec(ArrayDialect::kN5, {{"compression", from.codec_json}}, array);
   }
   // A resolution alone has no units.
-  const bool named = std::any_of(array.units.begin(), array.units.end(),
+  DimensionUnits& units = array.schema.dimension_units;
+  const bool named = std::any_of(units.begin(), units.end(),
                                  [](const auto& unit) { return unit && !unit->base.empty(); });
-  if (!named) array.units.clear();
+  if (!named) units.clear();
 }
 
 // --- Precomputed
@@ -196,30 +157,28 @@ SignedShape WriteChunkOf(const ShardingSpec& sharding, const SignedShape& volume
   return write;
 }
 
-// The codec of a scale, with the defaults of members that are absent.
-JsonValue ScaleCodec(const JsonValue& members, const std::optional<ShardingSpec>& sharding) {
-  JsonValue codec = CodecOf(ArrayDialect::kPrecomputed);
-  const std::string encoding = TextOf(members, "encoding");
-  codec.Set("encoding", JsonValue::String(encoding));
-  const JsonValue* const quality = members.Find("jpeg_quality");
-  if (encoding == "jpeg") {
-    codec.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(75));
-  }
-  if (const JsonValue* level = members.Find("png_level"); level != nullptr && encoding == "png") {
-    codec.Set("png_level", *level);
+// The members of the codec of a scale.
+std::vector<JsonValue::Member> CodecMembers(const JsonValue& scale,
+                                            const std::optional<ShardingSpec>& sharding) {
+  const std::string encoding = TextOf(scale, "encoding");
+  std::vector<JsonValue::Member> members = {{"encoding", JsonValue::String(encoding)}};
+  const CodecDefinition* const definition = FindCodec(ArrayDialect::kPrecomputed, encoding);
+  for (const auto& [key, value] : scale.members()) {
+    const CodecOption* const option = definition != nullptr ? definition->FindOption(key) : nullptr;
+    if (option != nullptr && option->max != 0) members.emplace_back(key, value);
   }
   if (sharding) {
-    const bool gzip = sharding->data_encoding == ShardEncoding::kGzip;
-    codec.Set("shard_data_encoding", JsonValue::String(gzip ? "gzip" : "raw"));
+    const std::string name(ShardEncodingName(sharding->data_encoding));
+    members.emplace_back("shard_data_encoding", JsonValue::String(name));
   }
-  return codec;
+  return members;
 }
 
 Status DescribeScale(const ArrayMetadata& from, Description& array) {
-  if (array.units.empty() && !from.voxels) return Forward(from.voxels.error(), "");
+  if (from.units.empty() && !from.voxels) return Forward(from.voxels.error(), "");
   for (std::size_t i = 0; i < kAxes; ++i) {
     const std::int64_t offset = from.origin[kAxes - 1 - i];
-    DomainDimension& one = array.domain.dimensions[i];
+    DomainDimension& one = array.schema.domain->dimensions[i];
     const std::int64_t extent = one.size();
     if (offset <= -kInfiniteIndex || offset > kInfiniteIndex - extent) {
       return Fail(ErrorCode::kDataLoss, "voxel_offset: expected a region below 2^62");
@@ -230,7 +189,7 @@ Status DescribeScale(const ArrayMetadata& from, Description& array) {
   std::optional<ShardingSpec> sharding;
   if (!from.sharding.is_null()) {
     UNSHARD_ASSIGN_OR_RETURN(sharding, ParseShardingSpec(JsonCursor(from.sharding, "sharding")));
-    array.write_chunk = WriteChunkOf(*sharding, array.domain.shape(), array.read_chunk);
+    array.write_chunk = WriteChunkOf(*sharding, array.schema.domain->shape(), array.read_chunk);
   }
   if (TextOf(from.codec_json, "encoding") == "compressed_segmentation") {
     UNSHARD_ASSIGN_OR_RETURN(const auto block,
@@ -239,7 +198,7 @@ Status DescribeScale(const ArrayMetadata& from, Description& array) {
     array.codec_chunk = SignedShape(block->begin(), block->end());
     array.codec_chunk.push_back(1);
   }
-  array.codec = ScaleCodec(from.codec_json, sharding);
+  SetCodec(ArrayDialect::kPrecomputed, CodecMembers(from.codec_json, sharding), array);
   return {};
 }
 
@@ -260,24 +219,49 @@ Result<SignedShape> ListedExtents(const ArrayMetadata& array,
   return Listed(array, SignedShape(extents.begin(), extents.end()));
 }
 
+// The fill value of a Zarr array in the form of schemas; nothing: it has none.
+std::optional<JsonValue> FillValueIn(const ArrayMetadata& array, const DataTypeNames* type) {
+  const bool is_zarr2 = array.dialect == ArrayDialect::kZarr2;
+  if (!IsZarr(array.dialect) || (is_zarr2 && array.fill_json.is_null())) return std::nullopt;
+  if (type == nullptr) return array.fill_json;
+  return SchemaFillValueOf(*type,
+                           is_zarr2 ? WithNumbersOfStrings(array.fill_json) : array.fill_json);
+}
+
+ChunkLayout LayoutOf(const Description& array) {
+  ChunkLayout layout;
+  if (array.inner_order.empty()) return layout;
+  layout.inner_order = {array.inner_order, Strength::kHard};
+  layout.grid_origin = HardValues(array.schema.domain->origin());
+  layout.write_chunk.shape = HardShape(array.write_chunk);
+  layout.read_chunk.shape = HardShape(array.read_chunk);
+  layout.codec_chunk.shape = HardShape(array.codec_chunk);
+  return layout;
+}
+
 }  // namespace
 
-Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
+Result<DescribedArray> DescribeArray(const ArrayMetadata& from) {
   if (!from.voxels && (from.type_name.empty() || from.chunk_shape.size() != from.rank())) {
     return Forward(from.voxels.error(), "");
   }
   Description array;
+  Schema& schema = array.schema;
   array.dtype = from.type_name.empty() ? DataTypeName(from.data_type) : from.type_name;
+  if (from.dialect == ArrayDialect::kZarr2) array.dtype = Zarr2TypeName(array.dtype);
+  schema.dtype = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
+  schema.fill_value = FillValueIn(from, schema.dtype);
   UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ListedExtents(from, from.shape));
+  schema.domain.emplace();
   for (const std::int64_t extent : shape) {  // which may change later
-    array.domain.dimensions.push_back({{0, false}, {extent - 1, true}});
+    schema.domain->dimensions.push_back({{0, false}, {extent - 1, true}});
   }
-  SetLabels(Listed(from, from.axis_names), array.domain);
+  SetLabels(Listed(from, from.axis_names), *schema.domain);
   array.inner_order = IdentityOrder(from.rank());
   UNSHARD_ASSIGN_OR_RETURN(array.read_chunk, ListedExtents(from, from.chunk_shape));
   UNSHARD_ASSIGN_OR_RETURN(array.write_chunk,
                            ListedExtents(from, from.shard_shape.value_or(from.chunk_shape)));
-  array.units = Listed(from, from.units);
+  schema.dimension_units = Listed(from, from.units);
   switch (from.dialect) {
     case ArrayDialect::kPrecomputed:
       UNSHARD_RETURN_IF_ERROR(DescribeScale(from, array));
@@ -292,7 +276,25 @@ Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
       DescribeN5(from, array);
       break;
   }
-  return JsonOf(array);
+  schema.chunk_layout = LayoutOf(array);
+  return DescribedArray(std::move(array));
+}
+
+Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
+  UNSHARD_ASSIGN_OR_RETURN(const DescribedArray array, DescribeArray(from));
+  const Schema& schema = array.schema;
+  JsonValue json = JsonValue::Object();
+  json.Set("rank", JsonValue::Number(schema.domain->rank()));
+  json.Set("dtype", JsonValue::String(array.dtype));
+  json.Set("domain", IndexDomainJson(*schema.domain));
+  JsonValue layout = ChunkLayoutJson(schema.chunk_layout);
+  if (!layout.members().empty()) json.Set("chunk_layout", std::move(layout));
+  json.Set("codec", array.codec);
+  if (schema.fill_value) json.Set("fill_value", *schema.fill_value);
+  if (AnyUnit(schema.dimension_units)) {
+    json.Set("dimension_units", DimensionUnitsJson(schema.dimension_units));
+  }
+  return json;
 }
 
 }  // namespace unshard

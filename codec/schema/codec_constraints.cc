@@ -7,20 +7,51 @@
 #include <vector>
 
 #include "codec/array/document_names.h"
+#include "codec/chain/codec_spelling.h"
 #include "codec/chain/transpose.h"
+#include "codec/codecs/codecs.h"
+#include "codec/core/text.h"
 #include "codec/json/meaning.h"
 #include "codec/json/number.h"
-#include "codec/json/parser.h"
 #include "codec/json/writer.h"
 
 namespace unshard {
 namespace {
 
-std::string OneOf(std::span<const std::string_view> words) {
-  std::string text = "one of";
+// A codec that TensorStore has in a dialect, and not another one of its name.
+struct NamedCodec {
+  std::string_view name;
+  const CodecDefinition* definition;
+};
+
+std::vector<NamedCodec> CodecsInSchemas(ArrayDialect dialect) {
+  std::vector<NamedCodec> codecs;
+  for (const CodecDefinition* const codec : CodecDefinitions()) {
+    for (const CodecDefinition::Name& each : codec->names) {
+      const bool is_known = each.dialect == dialect && each.in_schemas && each.when.empty();
+      if (is_known) codecs.push_back({each.name, codec});
+    }
+  }
+  return codecs;
+}
+
+template <class Words>
+std::string OneOf(const Words& words) {
+  std::string text = "one of ";
   for (const std::string_view word : words)
-    text += (word == words.front() ? " " : ", ") + std::string(word);
+    text += (text.size() > 7 ? ", " : "") + std::string(word);
   return text;
+}
+
+// The codec of this name. Fails where TensorStore has none.
+Result<const CodecDefinition*> FindInSchemas(ArrayDialect dialect, const JsonCursor& at,
+                                             std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, definition] : CodecsInSchemas(dialect)) {
+    if (known == name) return definition;
+    names.push_back(known);
+  }
+  return at.Expected(OneOf(names));
 }
 
 // --- Options
@@ -29,17 +60,21 @@ bool HasWords(const CodecOption& option, ArrayDialect dialect) {
   return !option.words.empty() && (option.max_in_schemas == 0 || dialect == ArrayDialect::kZarr3);
 }
 
-// Nothing where a schema must have the option, or the codec decides.
-std::optional<JsonValue> DefaultOf(const CodecOption& option, ArrayDialect dialect) {
-  const CodecOption::Spelling spelling = option.In(dialect);
-  if (!spelling.has_default) return std::nullopt;
-  if (option.is_boolean) return JsonValue::Boolean(*spelling.created != 0);
-  if (HasWords(option, dialect)) {
-    const std::string_view word = option.words[static_cast<std::size_t>(*spelling.created)];
-    return JsonValue::String(std::string(word));
+// What a codec of a schema gets that does not have the option (CompleteCodec).
+std::optional<JsonValue> DefaultOf(const CodecOption& option, ArrayDialect dialect,
+                                   std::optional<std::uint32_t> item_size) {
+  if (option.max == 0 && option.max_in_schemas == 0 && !option.is_boolean && option.words.empty()) {
+    return std::nullopt;
   }
-  if (option.max == 0 && option.max_in_schemas == 0) return std::nullopt;
-  return IntegerNumber(*spelling.created);
+  const CodecOption::Spelling spelling = option.In(dialect);
+  if (!spelling.has_default && !item_size) return std::nullopt;
+  std::optional<std::int64_t> value = spelling.created;
+  if (!spelling.has_default && option.is_item_size) value = *item_size;
+  if (!spelling.has_default && option.for_items != nullptr) value = option.for_items(*item_size);
+  if (!value) return std::nullopt;
+  if (option.is_boolean) return JsonValue::Boolean(*value != 0);
+  if (!HasWords(option, dialect)) return IntegerNumber(*value);
+  return JsonValue::String(std::string(option.words[static_cast<std::size_t>(*value)]));
 }
 
 // A list of numbers, or "C" or "F" for any rank.
@@ -83,96 +118,90 @@ Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option
 }
 
 // The options of a codec in schemas of a dialect, and last the boolean that tells codecs of one
-// name apart.
-std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& codec,
-                                   std::string_view name) {
+// name apart. Blocks of an encoding are codec chunks of the chunk_layout.
+std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& codec) {
   std::vector<CodecOption> options;
   for (const CodecOption& option : codec.options) {
-    if (option.only_in.value_or(dialect) == dialect) options.push_back(option);
+    const bool is_blocks = dialect == ArrayDialect::kPrecomputed && option.max == 0;
+    if (option.only_in.value_or(dialect) == dialect && !is_blocks) options.push_back(option);
   }
-  for (const CodecDefinition* const other : CodecDefinitions()) {
-    for (const CodecDefinition::Name& each : other->names) {
-      if (each.dialect != dialect || each.name != name || each.when.empty()) continue;
-      options.push_back({.name = each.when, .is_boolean = true});
-    }
+  for (const ToldByOption& other : ToldByOptions(dialect, codec.NameIn(dialect)->name)) {
+    options.push_back({.name = other.option, .is_boolean = true});
   }
   return options;
 }
 
-// Adds the options of a codec to `to`, and returns the chains in them; those of Zarr v2 and N5 get
-// their defaults where they are absent. Members that `to` has already, such as the name, are not
-// options.
-Result<NestedChains> ParseOptions(const JsonCursor& json, ArrayDialect dialect,
-                                  const std::string& name, const CodecDefinition& codec,
-                                  JsonValue& to) {
-  NestedChains chains;
-  for (const CodecOption& option : OptionsIn(dialect, codec, name)) {
-    const std::string_view key = option.In(dialect).name;
-    std::optional<JsonValue> value;
-    const JsonValue* const given = json.value().Find(key);
-    const JsonCursor member(given != nullptr ? *given : json.value(), MemberPath(json.path(), key));
-    if (given != nullptr && option.chain_dimensions) {
-      UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseCodecs(member));
-      value = CodecsJson(chain);
-      chains.emplace_back(option.name, std::move(chain));
-    } else if (given != nullptr) {
-      UNSHARD_ASSIGN_OR_RETURN(value, ParseOption(member, option, dialect));
-    } else if (dialect != ArrayDialect::kZarr3) {
-      value = DefaultOf(option, dialect);
-      if (!value) {
-        return Fail(ErrorCode::kDataLoss, MemberPath(json.path(), key), ": missing; ", name,
-                    " needs it");
-      }
+// Zarr v2 and N5.
+bool HasCompressors(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kN5;
+}
+
+bool IsRequired(const CodecOption& option, ArrayDialect dialect) {
+  return HasCompressors(dialect) && !option.In(dialect).has_default;
+}
+
+bool IsUsed(const CodecOption& option, const JsonValue& options, std::uint32_t item_size) {
+  return option.is_used == nullptr || option.is_used(options, item_size);
+}
+
+void SetOptions(CodecSpec& codec, JsonValue options) {
+  const bool none = options.members().empty();
+  codec.json = ExtensionJson(codec.name, none ? JsonValue() : std::move(options));
+}
+
+// A list of codecs of Zarr v3, of which names alone are enough.
+Result<ChainSpec> ParseCodecs(const JsonCursor& codecs);
+
+// A codec with the options in `json`, an object, whose member `id` is none.
+Result<CodecSpec> ParseOptions(const JsonCursor& json, ArrayDialect dialect,
+                               const CodecDefinition& definition, std::string_view id = {}) {
+  const std::string_view name = definition.NameIn(dialect)->name;
+  CodecSpec codec = CodecIn(dialect, definition, JsonValue::Object());
+  JsonValue options = JsonValue::Object();
+  std::vector<std::string_view> known = {id};
+  for (const CodecOption& option : OptionsIn(dialect, definition)) {
+    const CodecOption::Spelling spelling = option.In(dialect);
+    known.push_back(spelling.name);
+    const std::string path = MemberPath(json.path(), spelling.name);
+    const JsonValue* const given = json.value().Find(spelling.name);
+    if (given == nullptr) {
+      if (!IsRequired(option, dialect)) continue;
+      return Fail(ErrorCode::kDataLoss, path, ": missing; ", name, " needs it");
     }
-    if (value) to.Set(key, *std::move(value));
+    if (option.chain_dimensions) {
+      UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain, ParseCodecs(JsonCursor(*given, path)));
+      options.Set(spelling.name, CodecsJson(chain));
+      codec.chains.emplace_back(option.name, std::move(chain));
+    } else {
+      UNSHARD_ASSIGN_OR_RETURN(JsonValue value,
+                               ParseOption(JsonCursor(*given, path), option, dialect));
+      if (IsUsed(option, options, 0)) options.Set(spelling.name, std::move(value));
+    }
   }
   for (const auto& [key, value] : json.value().members()) {
-    if (to.Find(key) != nullptr) continue;
+    if (IsOneOf(known, key)) continue;
     return Fail(ErrorCode::kDataLoss, json.path(), ": unknown option \"", key, "\" of ", name);
   }
-  return chains;
+  SetOptions(codec, std::move(options));
+  return HasCompressors(dialect) ? CompleteCodec(std::move(codec), std::nullopt) : codec;
 }
 
 // --- Codecs
 
-// Whether TensorStore has the codec, and not another one of this name.
-bool IsInSchemas(const CodecDefinition::Name& name, ArrayDialect dialect) {
-  return name.dialect == dialect && name.in_schemas && name.when.empty();
-}
-
-// Null: TensorStore has none of this name.
-const CodecDefinition* FindInSchemas(ArrayDialect dialect, std::string_view name) {
-  for (const CodecDefinition* const codec : CodecDefinitions()) {
-    for (const CodecDefinition::Name& each : codec->names) {
-      if (each.name == name && IsInSchemas(each, dialect)) return codec;
-    }
-  }
-  return nullptr;
-}
-
-std::string NamesInSchemas(ArrayDialect dialect) {
-  std::vector<std::string_view> names;
-  for (const CodecDefinition* const codec : CodecDefinitions()) {
-    for (const CodecDefinition::Name& each : codec->names) {
-      if (IsInSchemas(each, dialect)) names.push_back(each.name);
-    }
-  }
-  return OneOf(names);
-}
-
-// A compressor of Zarr v2 or N5, with all of its options.
-Result<JsonValue> ParseCompressor(const JsonCursor& json, ArrayDialect dialect) {
-  const std::string_view id_key = dialect == ArrayDialect::kN5 ? "type" : "id";
+// A compressor of Zarr v2 or N5, or an encoding: an object with its name and its options.
+Result<ChainSpec> ParseOneCodec(const JsonCursor& json, ArrayDialect dialect) {
+  if (json.value().is_null() && dialect == ArrayDialect::kZarr2) return ChainSpec();
+  const std::string_view id_key = NameMember(dialect);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id, json.Member(id_key));
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, id.String());
-  const CodecDefinition* const codec = FindInSchemas(dialect, name);
-  if (codec == nullptr) return id.Expected(NamesInSchemas(dialect));
-  JsonValue compressor = JsonValue::Object({{std::string(id_key), id.value()}});
-  UNSHARD_RETURN_IF_ERROR(ParseOptions(json, dialect, name, *codec, compressor));
-  return compressor;
+  UNSHARD_ASSIGN_OR_RETURN(const CodecDefinition* const definition,
+                           FindInSchemas(dialect, id, name));
+  UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec, ParseOptions(json, dialect, *definition, id_key));
+  return ChainSpec{std::move(codec)};
 }
 
 Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
+  constexpr ArrayDialect kDialect = ArrayDialect::kZarr3;
   std::string name = json.value().text();
   std::optional<JsonCursor> configuration;
   if (!json.value().is_string()) {
@@ -184,27 +213,42 @@ Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
                            }}}));
     UNSHARD_RETURN_IF_ERROR(json.Member("name"));
   }
-  const CodecDefinition* const codec = FindInSchemas(ArrayDialect::kZarr3, name);
-  if (codec == nullptr) return json.Expected(NamesInSchemas(ArrayDialect::kZarr3));
-  JsonValue options = JsonValue::Object();
-  NestedChains chains;
-  if (configuration) {
-    UNSHARD_ASSIGN_OR_RETURN(
-        chains, ParseOptions(*configuration, ArrayDialect::kZarr3, name, *codec, options));
-  }
-  if (TextOf(options, "shuffle") == "noshuffle") options.Erase("typesize");
-  if (name == "transpose" && options.Find("order") == nullptr) {
+  UNSHARD_ASSIGN_OR_RETURN(const CodecDefinition* const definition,
+                           FindInSchemas(kDialect, json, name));
+  if (definition == &TransposeCodec()) {
     UNSHARD_RETURN_IF_ERROR(json.Member("configuration"));
     UNSHARD_RETURN_IF_ERROR(configuration->Member("order"));
   }
-  return CodecOfSchema(name, std::move(options), std::move(chains));
+  const JsonValue none = JsonValue::Object();
+  return ParseOptions(configuration.value_or(JsonCursor(none, json.path())), kDialect, *definition);
 }
 
 CodecKind KindOf(const CodecSpec& codec) {
   return static_cast<CodecKind>(codec.definition->bind.index());
 }
 
+Result<ChainSpec> ParseCodecs(const JsonCursor& codecs) {
+  if (!codecs.value().is_array()) return codecs.Expected("an array of codecs");
+  constexpr std::size_t kMaxCodecs = 64;
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, codecs.Items(kMaxCodecs));
+  ChainSpec chain;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec, ParseCodecOfZarr3(item));
+    const bool after_array = !chain.empty() && KindOf(chain.back()) != CodecKind::kArrayToArray;
+    if (after_array && KindOf(codec) != CodecKind::kBytesToBytes) {
+      return item.Expected("a codec from bytes to bytes");
+    }
+    chain.push_back(std::move(codec));
+  }
+  return chain;
+}
+
 // --- Formats
+
+std::string_view DriverName(ArrayDialect dialect) {
+  if (dialect == ArrayDialect::kPrecomputed) return "neuroglancer_precomputed";
+  return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
+}
 
 Result<ArrayDialect> ParseDriver(const JsonCursor& json) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("driver"));
@@ -216,76 +260,37 @@ Result<ArrayDialect> ParseDriver(const JsonCursor& json) {
   return member.Expected("zarr3, zarr, n5 or neuroglancer_precomputed");
 }
 
-// The readers of `driver`, which is read before, and of the members of the format.
-std::vector<MemberReader> WithDriver(std::vector<MemberReader> readers) {
-  readers.insert(readers.begin(), {"driver", [](const JsonCursor&) { return Status(); }});
-  return readers;
-}
-
-Status ParsePrecomputed(const JsonCursor& json, JsonValue& members) {
-  constexpr ArrayDialect kDialect = ArrayDialect::kPrecomputed;
-  static constexpr std::string_view kShardEncodings[] = {"raw", "gzip"};
-  static constexpr CodecOption kShardEncoding = {.name = "shard_data_encoding",
-                                                 .words = kShardEncodings};
-  const CodecDefinition* encoding = nullptr;
-  const auto add = [&](const JsonCursor& at, const CodecOption& option) -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue value, ParseOption(at, option, kDialect));
-    members.Set(option.name, std::move(value));
-    return {};
-  };
-  std::vector<MemberReader> readers = {{"encoding", [&](const JsonCursor& at) -> Status {
-                                          if (at.value().is_string())
-                                            encoding = FindInSchemas(kDialect, at.value().text());
-                                          if (encoding == nullptr)
-                                            return at.Expected(NamesInSchemas(kDialect));
-                                          members.Set("encoding", at.value());
-                                          return {};
-                                        }}};
-  for (const CodecDefinition* const codec : CodecDefinitions()) {
-    const CodecDefinition::Name* const name = codec->NameIn(kDialect);
-    if (name == nullptr || !IsInSchemas(*name, kDialect)) continue;
-    for (const CodecOption& option : codec->options) {
-      if (option.max == 0) continue;  // blocks are codec chunks of the chunk_layout
-      readers.push_back(
-          {std::string(option.name), [&, codec, name](const JsonCursor& at) -> Status {
-             if (encoding == codec) return add(at, option);
-             return Fail(ErrorCode::kDataLoss, at.path(), ": needs the encoding ", name->name);
-           }});
-    }
+// Of a volume: an encoding with its options beside it, and that of shards.
+Status ParseVolume(const JsonCursor& json, CodecConstraints& to) {
+  static constexpr std::string_view kWords[] = {"raw", "gzip"};
+  static constexpr CodecOption kOfShards = {.name = "shard_data_encoding", .words = kWords};
+  JsonValue rest = json.value();
+  rest.Erase("driver");
+  if (const JsonValue* const given = json.value().Find(kOfShards.name)) {
+    const JsonCursor at(*given, MemberPath(json.path(), kOfShards.name));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue word, ParseOption(at, kOfShards, to.dialect));
+    to.shard_encoding = word.text() == "raw" ? ShardEncoding::kRaw : ShardEncoding::kGzip;
+    rest.Erase(kOfShards.name);
   }
-  readers.push_back({std::string(kShardEncoding.name),
-                     [&](const JsonCursor& at) { return add(at, kShardEncoding); }});
-  return json.ReadMembers(WithDriver(std::move(readers)));
+  if (rest.members().empty()) return {};
+  return Assign(to.codecs, ParseOneCodec(JsonCursor(rest, json.path()), to.dialect));
 }
 
-Status ParseZarr2(const JsonCursor& json, JsonValue& members) {
+std::vector<MemberReader> ReadersOf(CodecConstraints& to) {
   const auto read_filters = [](const JsonCursor& filters) -> Status {
     if (filters.value().is_null() || filters.value() == JsonValue::Array()) return {};
     return filters.Expected("null, because arrays with filters cannot be created");
   };
-  const auto read_compressor = [&](const JsonCursor& compressor) -> Status {
-    JsonValue parsed;
-    if (!compressor.value().is_null()) {
-      UNSHARD_ASSIGN_OR_RETURN(parsed, ParseCompressor(compressor, ArrayDialect::kZarr2));
-    }
-    members.Set("compressor", std::move(parsed));
-    return {};
+  const auto read_codec = [&to](const JsonCursor& at) {
+    return Assign(to.codecs, ParseOneCodec(at, to.dialect));
   };
-  return json.ReadMembers(WithDriver({{"compressor", read_compressor}, {"filters", read_filters}}));
-}
-
-Status ParseN5(const JsonCursor& json, JsonValue& members) {
-  const auto read_compression = [&](const JsonCursor& compression) -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue parsed, ParseCompressor(compression, ArrayDialect::kN5));
-    members.Set("compression", std::move(parsed));
-    return {};
+  const auto read_codecs = [&to](const JsonCursor& at) {
+    return Assign(to.codecs, ParseCodecs(at));
   };
-  return json.ReadMembers(WithDriver({{"compression", read_compression}}));
-}
-
-Status ParseZarr3(const JsonCursor& json, std::optional<ChainSpec>& chain) {
-  return json.ReadMembers(WithDriver(
-      {{"codecs", [&](const JsonCursor& codecs) { return Assign(chain, ParseCodecs(codecs)); }}}));
+  const MemberReader driver = {"driver", [](const JsonCursor&) { return Status(); }};
+  if (to.dialect == ArrayDialect::kZarr3) return {driver, {"codecs", read_codecs}};
+  if (to.dialect == ArrayDialect::kN5) return {driver, {"compression", read_codec}};
+  return {driver, {"compressor", read_codec}, {"filters", read_filters}};
 }
 
 // --- Merging
@@ -302,10 +307,12 @@ Status MergeOrder(JsonValue& into, const JsonValue& other) {
   return {};
 }
 
-Status MergeChain(CodecSpec& into, std::string_view option, const ChainSpec& other) {
+// Merges `other` into a chain of a codec, or, where that is absent, into `absent`.
+Status MergeChain(CodecSpec& into, std::string_view option, const ChainSpec& absent,
+                  const ChainSpec& other) {
   const ChainSpec* const mine = into.FindChain(option);
-  ChainSpec merged = mine != nullptr ? *mine : other;
-  if (mine != nullptr) UNSHARD_RETURN_IF_ERROR(MergeCodecs(merged, other));
+  ChainSpec merged = mine != nullptr ? *mine : absent;
+  UNSHARD_RETURN_IF_ERROR(MergeCodecs(merged, other));
   SetChain(into, option, std::move(merged));
   return {};
 }
@@ -318,7 +325,7 @@ Status MergeCodec(CodecSpec& into, const CodecSpec& other) {
   for (const auto& [key, value] : other.configuration()->members()) {
     JsonValue* const mine = OptionsOf(into).Find(key);
     if (const ChainSpec* const chain = other.FindChain(key)) {
-      UNSHARD_RETURN_IF_ERROR(MergeChain(into, key, *chain));
+      UNSHARD_RETURN_IF_ERROR(MergeChain(into, key, *chain, *chain));
     } else if (mine == nullptr) {
       OptionsOf(into).Set(key, value);
     } else if (key == "order") {
@@ -338,27 +345,11 @@ std::size_t ShardingHeight(const ChainSpec& chain) {
   return 1 + (inner != nullptr ? ShardingHeight(*inner) : 0);
 }
 
-// Merges `other` into the chain of the inner chunks, and makes that where it is absent.
-Status MergeInnerCodecs(CodecSpec& sharding, const ChainSpec& other) {
-  const ChainSpec* const mine = sharding.FindChain(kInnerCodecs);
-  ChainSpec inner = mine != nullptr ? *mine : ChainSpec();
-  UNSHARD_RETURN_IF_ERROR(MergeCodecs(inner, other));
-  SetChain(sharding, kInnerCodecs, std::move(inner));
-  return {};
-}
-
 }  // namespace
 
-std::string_view DriverName(ArrayDialect dialect) {
-  if (dialect == ArrayDialect::kPrecomputed) return "neuroglancer_precomputed";
-  return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
-}
-
-CodecSpec CodecOfSchema(std::string_view name, JsonValue options, NestedChains chains) {
-  const bool none = options.members().empty();
-  CodecSpec codec = CodecOfZarr3(std::string(name), none ? JsonValue() : std::move(options));
-  codec.chains = std::move(chains);
-  return codec;
+JsonValue& OptionsOf(CodecSpec& codec) {
+  if (codec.configuration() == nullptr) codec.json.Set("configuration", JsonValue::Object());
+  return *codec.json.Find("configuration");
 }
 
 void SetChain(CodecSpec& codec, std::string_view option, ChainSpec chain) {
@@ -367,11 +358,6 @@ void SetChain(CodecSpec& codec, std::string_view option, ChainSpec chain) {
   for (const CodecOption& each : codec.definition->options) {
     if (each.name == option) codec.chains.emplace_back(each.name, std::move(chain));
   }
-}
-
-JsonValue& OptionsOf(CodecSpec& codec) {
-  if (codec.configuration() == nullptr) codec.json.Set("configuration", JsonValue::Object());
-  return *codec.json.Find("configuration");
 }
 
 ChainSpec OfKind(const ChainSpec& chain, CodecKind kind) {
@@ -388,52 +374,68 @@ std::vector<std::size_t> OrderOf(const JsonValue& order, std::size_t rank) {
   return permutation;
 }
 
-void SetDefaults(CodecSpec& codec) {
+Result<CodecSpec> CompleteCodec(CodecSpec codec, std::optional<std::uint32_t> item_size) {
   const JsonValue given = OptionsOf(codec);
-  JsonValue options = JsonValue::Object();
-  for (const CodecOption& option : codec.definition->options) {
-    const JsonValue* const value = given.Find(option.name);
-    const auto complete =
-        value != nullptr ? std::optional(*value) : DefaultOf(option, ArrayDialect::kZarr3);
-    if (complete) options.Set(option.name, *complete);
+  const std::vector<CodecOption> known = OptionsIn(codec.dialect, *codec.definition);
+  for (const CodecOption& option : known) {
+    const JsonValue* const size = option.is_item_size ? given.Find(option.name) : nullptr;
+    if (size != nullptr) item_size = static_cast<std::uint32_t>(std::stoul(size->text()));
   }
-  codec = CodecOfSchema(codec.name, std::move(options), std::move(codec.chains));
+  JsonValue options = JsonValue::Object();
+  for (const CodecOption& option : known) {
+    if (!IsUsed(option, options, item_size.value_or(0))) continue;
+    const std::string_view key = option.In(codec.dialect).name;
+    const JsonValue* const value = given.Find(key);
+    if (value == nullptr && option.is_item_size && item_size == 0) {
+      return CodecsFail(codec.name, " after another compressor needs a ", key);
+    }
+    const auto complete =
+        value != nullptr ? std::optional(*value) : DefaultOf(option, codec.dialect, item_size);
+    if (complete) options.Set(key, *complete);
+  }
+  SetOptions(codec, std::move(options));
+  return codec;
 }
 
-Result<ChainSpec> ParseCodecs(const JsonCursor& codecs) {
-  if (!codecs.value().is_array()) return codecs.Expected("an array of codecs");
-  constexpr std::size_t kMaxCodecs = 64;
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, codecs.Items(kMaxCodecs));
-  ChainSpec chain;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec, ParseCodecOfZarr3(item));
-    const bool after_array = !chain.empty() && KindOf(chain.back()) != CodecKind::kArrayToArray;
-    if (after_array && KindOf(codec) != CodecKind::kBytesToBytes) {
-      return item.Expected("a codec from bytes to bytes");
-    }
-    chain.push_back(std::move(codec));
-  }
-  return chain;
+CodecSpec DefaultCompressor(ArrayDialect dialect, std::uint32_t item_size) {
+  return *CompleteCodec(CodecIn(dialect, BloscCodec(), JsonValue::Object()), item_size);
 }
 
 Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
   CodecConstraints constraints;
   UNSHARD_ASSIGN_OR_RETURN(constraints.dialect, ParseDriver(json));
-  const auto parse = [&]() -> Status {
-    switch (constraints.dialect) {
-      case ArrayDialect::kPrecomputed:
-        return ParsePrecomputed(json, constraints.members);
-      case ArrayDialect::kZarr2:
-        return ParseZarr2(json, constraints.members);
-      case ArrayDialect::kN5:
-        return ParseN5(json, constraints.members);
-      case ArrayDialect::kZarr3:
-        break;
-    }
-    return ParseZarr3(json, constraints.codecs);
-  };
-  UNSHARD_RETURN_IF_ERROR(parse());
+  const bool is_volume = constraints.dialect == ArrayDialect::kPrecomputed;
+  UNSHARD_RETURN_IF_ERROR(is_volume ? ParseVolume(json, constraints)
+                                    : json.ReadMembers(ReadersOf(constraints)));
   return constraints;
+}
+
+JsonValue CodecConstraintsJson(const CodecConstraints& codec) {
+  JsonValue json =
+      JsonValue::Object({{"driver", JsonValue::String(std::string(DriverName(codec.dialect)))}});
+  const bool has_one = codec.codecs && !codec.codecs->empty();
+  const JsonValue one = has_one && codec.dialect != ArrayDialect::kZarr3
+                            ? NamedCodecJson(codec.codecs->front())
+                            : JsonValue();
+  switch (codec.dialect) {
+    case ArrayDialect::kPrecomputed:
+      for (const auto& [key, value] : one.members()) json.Set(key, value);
+      break;
+    case ArrayDialect::kZarr3:
+      if (codec.codecs) json.Set("codecs", CodecsJson(*codec.codecs));
+      break;
+    case ArrayDialect::kZarr2:
+      if (codec.codecs) json.Set("compressor", one);
+      break;
+    case ArrayDialect::kN5:
+      if (codec.codecs) json.Set("compression", one);
+      break;
+  }
+  if (codec.shard_encoding) {
+    const std::string name(ShardEncodingName(*codec.shard_encoding));
+    json.Set("shard_data_encoding", JsonValue::String(name));
+  }
+  return json;
 }
 
 Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& other) {
@@ -442,26 +444,32 @@ Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& oth
                 "codec: conflicting drivers: ", DriverName(into.dialect), " and ",
                 DriverName(other.dialect));
   }
-  for (const auto& [key, value] : other.members.members()) {
-    const JsonValue* const mine = into.members.Find(key);
-    if (mine == nullptr) {
-      into.members.Set(key, value);
-    } else if (!SameMeaning(*mine, value)) {
-      return Conflict("codec." + key, *mine, value);
+  if (into.dialect == ArrayDialect::kZarr3 && into.codecs && other.codecs) {
+    return MergeCodecs(*into.codecs, *other.codecs);
+  }
+  const JsonValue mine = CodecConstraintsJson(into);
+  const JsonValue others = CodecConstraintsJson(other);
+  for (const auto& [key, value] : others.members()) {
+    const JsonValue* const member = mine.Find(key);
+    if (member != nullptr && !SameMeaning(*member, value)) {
+      return Conflict("codec." + key, *member, value);
     }
   }
-  if (into.codecs && other.codecs) return MergeCodecs(*into.codecs, *other.codecs);
-  if (other.codecs) into.codecs = other.codecs;
-  return {};
+  if (!into.shard_encoding) into.shard_encoding = other.shard_encoding;
+  if (!into.codecs) into.codecs = other.codecs;
+  if (!other.codecs || other.codecs->empty()) return {};
+  return MergeCodec(into.codecs->front(), other.codecs->front());  // an encoding has more options
 }
 
 Status MergeCodecs(ChainSpec& into, const ChainSpec& other) {
   const std::size_t height = ShardingHeight(into);
   const std::size_t other_height = ShardingHeight(other);
-  if (height > other_height && into.size() == 1) return MergeInnerCodecs(into.front(), other);
+  if (height > other_height && into.size() == 1) {
+    return MergeChain(into.front(), kInnerCodecs, {}, other);
+  }
   if (height < other_height && other.size() == 1) {
     ChainSpec sharded = other;
-    UNSHARD_RETURN_IF_ERROR(MergeInnerCodecs(sharded.front(), into));
+    UNSHARD_RETURN_IF_ERROR(MergeChain(sharded.front(), kInnerCodecs, {}, into));
     into = std::move(sharded);
     return {};
   }
@@ -486,15 +494,26 @@ Status MergeCodecs(ChainSpec& into, const ChainSpec& other) {
   return {};
 }
 
-JsonValue DefaultZarr2Compressor() {
-  const auto blosc = ParseJson(R"({"id": "blosc"})");
-  return ParseCompressor(JsonCursor(*blosc, ""), ArrayDialect::kZarr2).value();
-}
-
-JsonValue DefaultN5Compression(std::uint64_t item_size) {
-  const auto blosc = ParseJson(R"({"type": "blosc", "cname": "lz4", "clevel": 5, "shuffle": )" +
-                               std::string(item_size == 1 ? "2" : "1") + "}");
-  return ParseCompressor(JsonCursor(*blosc, ""), ArrayDialect::kN5).value();
+std::vector<ShortCodec> ShortCodecs(ArrayDialect dialect) {
+  const auto chain_of = [&](const CodecDefinition& definition) {
+    return ChainSpec{CodecIn(dialect, definition, JsonValue::Object())};
+  };
+  const bool has_raw = dialect != ArrayDialect::kZarr2;  // else null
+  std::vector<ShortCodec> codecs = {
+      {"raw", {dialect, has_raw ? chain_of(BytesCodec()) : ChainSpec()}}};
+  for (const auto& [name, definition] : CodecsInSchemas(dialect)) {
+    const bool is_named = definition->IsBytesToBytes() ? definition->describes_itself
+                                                       : dialect == ArrayDialect::kPrecomputed;
+    if (!is_named || definition == &BytesCodec()) continue;
+    ShortCodec codec{name, {dialect, chain_of(*definition)}};
+    for (const CodecOption& option : OptionsIn(dialect, *definition)) {
+      if (option.is_level) codec.level = option.In(dialect).name;
+      if (IsRequired(option, dialect)) codec.constraints.codecs.reset();
+    }
+    if (!codec.constraints.codecs) codec.level = {};
+    codecs.push_back(std::move(codec));
+  }
+  return codecs;
 }
 
 }  // namespace unshard

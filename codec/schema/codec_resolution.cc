@@ -4,14 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "codec/chain/codec_spelling.h"
 #include "codec/chain/transpose.h"
 #include "codec/chain/unshard.h"
+#include "codec/codecs/codecs.h"
 #include "codec/json/number.h"
 
 namespace unshard {
 namespace {
-
-constexpr std::uint64_t kUnknownItemSize = 0;
 
 // The option of a codec; null: it is absent.
 const JsonValue* OptionOf(const CodecSpec& codec, std::string_view key) {
@@ -41,51 +41,20 @@ Status Apply(const std::vector<std::size_t>& order, ChunkParameters& chunk, Chai
   chunk.chunk_shape = Transposed(chunk.chunk_shape, order);
   chunk.read_chunk_shape = Transposed(chunk.read_chunk_shape, order);
   if (chunk.inner_order) chunk.inner_order = Transposed(InverseOrder(order), *chunk.inner_order);
-  JsonValue options = JsonValue::Object({{"order", ExtentsJson(order)}});
-  resolved.push_back(CodecOfSchema("transpose", std::move(options)));
+  resolved.push_back(CodecIn(ArrayDialect::kZarr3, TransposeCodec(),
+                             JsonValue::Object({{"order", ExtentsJson(order)}})));
   return {};
-}
-
-// Sets the options of Blosc that depend on what it encodes.
-Status SetShuffle(CodecSpec& blosc, std::uint64_t item_size) {
-  JsonValue& options = OptionsOf(blosc);
-  const JsonValue* const typesize = options.Find("typesize");
-  const std::uint64_t size = typesize != nullptr ? std::stoull(typesize->text()) : item_size;
-  std::string shuffle = TextOf(options, "shuffle");
-  if (shuffle.empty()) {
-    shuffle = size == kUnknownItemSize ? "noshuffle" : size == 1 ? "bitshuffle" : "shuffle";
-  }
-  options.Set("shuffle", JsonValue::String(shuffle));
-  if (shuffle == "noshuffle") {
-    options.Erase("typesize");
-  } else if (size == kUnknownItemSize) {
-    return CodecsFail("blosc after another compressor needs a typesize");
-  } else {
-    options.Set("typesize", JsonValue::Number(size));
-  }
-  return {};
-}
-
-// A codec but transpose and sharding_indexed.
-Result<CodecSpec> Resolve(CodecSpec codec, std::uint64_t item_size) {
-  if (codec.name == "blosc") UNSHARD_RETURN_IF_ERROR(SetShuffle(codec, item_size));
-  if (codec.name == "bytes" && item_size == 1) return CodecOfSchema("bytes", JsonValue::Object());
-  if (codec.name == "bytes" && OptionOf(codec, "endian") == nullptr) {
-    OptionsOf(codec).Set("endian", JsonValue::String("little"));
-  }
-  SetDefaults(codec);
-  return codec;
 }
 
 // The index has a number of entries for each dimension, and two numbers an entry.
 Result<ChainSpec> ResolveIndexCodecs(const CodecSpec& sharding, std::vector<std::int64_t> entries) {
-  constexpr std::uint64_t kIndexItemSize = 8;
+  constexpr std::uint32_t kIndexItemSize = 8;
   const ChainSpec* const given = sharding.FindChain(kIndexCodecs);
   const ChainSpec codecs = given != nullptr ? *given : NewIndexCodecs();
   if (FindSharding(codecs)) return CodecsFail("index_codecs cannot contain sharding_indexed");
   const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
   if (std::any_of(of_bytes.begin(), of_bytes.end(),
-                  [](const CodecSpec& codec) { return codec.name != "crc32c"; })) {
+                  [](const CodecSpec& codec) { return codec.definition != &Crc32cCodec(); })) {
     return CodecsFail("index_codecs must have a fixed size: crc32c and no compressor");
   }
   entries.push_back(2);
@@ -127,7 +96,7 @@ Result<CodecSpec> ResolveSharding(const CodecSpec& sharding, ChunkParameters chu
   JsonValue options = JsonValue::Object({{"chunk_shape", ExtentsJson(inner)}});
   const JsonValue* const location = OptionOf(sharding, "index_location");
   if (location != nullptr && location->text() != "end") options.Set("index_location", *location);
-  CodecSpec resolved = CodecOfSchema(kShardingIndexed, std::move(options));
+  CodecSpec resolved = CodecIn(ArrayDialect::kZarr3, ShardingIndexedCodec(), std::move(options));
   SetChain(resolved, kInnerCodecs, std::move(codecs));
   SetChain(resolved, kIndexCodecs, std::move(index));
   return resolved;
@@ -142,7 +111,9 @@ Result<ChainSpec> ResolveCodecs(const ChainSpec& codecs, const ChunkParameters& 
     UNSHARD_RETURN_IF_ERROR(Apply(OrderOf(transpose, chunk.chunk_shape.size()), chunk, resolved));
   }
   ChainSpec rest = OfKind(codecs, CodecKind::kArrayToBytes);
-  if (rest.empty()) rest.push_back(CodecOfSchema("bytes", JsonValue::Object()));
+  if (rest.empty()) {
+    rest.push_back(CodecIn(ArrayDialect::kZarr3, BytesCodec(), JsonValue::Object()));
+  }
   const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
   if (FindSharding(rest)) {
     if (!of_bytes.empty()) {
@@ -160,8 +131,9 @@ Result<ChainSpec> ResolveCodecs(const ChainSpec& codecs, const ChunkParameters& 
   }
   rest.insert(rest.end(), of_bytes.begin(), of_bytes.end());
   for (std::size_t i = 0; i < rest.size(); ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(
-        CodecSpec codec, Resolve(std::move(rest[i]), i <= 1 ? chunk.item_size : kUnknownItemSize));
+    // A byte codec after another one does not encode items.
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec codec,
+                             CompleteCodec(std::move(rest[i]), i <= 1 ? chunk.item_size : 0));
     resolved.push_back(std::move(codec));
   }
   return resolved;

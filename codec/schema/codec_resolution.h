@@ -12,7 +12,7 @@
 namespace unshard {
 
 struct ChunkParameters {
-  std::uint64_t item_size = 1;
+  std::uint32_t item_size = 1;
   std::vector<std::int64_t> chunk_shape;
   std::vector<std::int64_t> read_chunk_shape;           // of sharding_indexed without chunk_shape
   std::optional<std::vector<std::size_t>> inner_order;  // of the innermost chunks

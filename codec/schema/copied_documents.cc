@@ -3,19 +3,18 @@
 //   1. Data type and domain, and chunks as far as `wanted` does not constrain them, are taken from
 //      the schema of the unsharded array that a view of the source presents.
 //   2. A new array is created from both (codec/schema/new_array.h).
-//   3. The members of its document that say how chunks are stored replace those of the view's
-//      document. The codec stays that of the view if `wanted` does not constrain it.
+//   3. The array of the view is stored like the new one. Its codec stays if `wanted` does not
+//      constrain it.
 #include "codec/schema/copied_documents.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "codec/array/document_names.h"
-#include "codec/json/writer.h"
+#include "codec/json/meaning.h"
 #include "codec/precomputed/scale.h"
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"
@@ -25,12 +24,6 @@
 
 namespace unshard {
 namespace {
-
-// Whether a schema can ask for the encoding of a volume.
-bool HasSchemaEncoding(const JsonValue& schema) {
-  const JsonValue* codec = schema.Find("codec");
-  return codec != nullptr && ParseCodecConstraints(JsonCursor(*codec, "codec")).has_value();
-}
 
 // "2 numbers, but there are 3 dimensions (z, y, x); for example 32,64,64".
 Status CheckRank(const Schema& wanted, const Schema& base) {
@@ -83,23 +76,21 @@ Status FitChunksToShards(const ChunkLayout& wanted, Schema& merged) {
 }
 
 // Step 1.
-Result<Schema> WithDefaults(ArrayDialect format, const JsonValue& schema, const Schema& wanted) {
-  JsonValue rest = JsonValue::Object();
-  for (const char* name : {"dtype", "domain"}) {
-    if (const JsonValue* value = schema.Find(name)) rest.Set(name, *value);
+Result<Schema> WithDefaults(const DescribedArray& array, ArrayDialect format,
+                            const Schema& wanted) {
+  const Schema& given = array.schema;
+  if (given.dtype == nullptr) {
+    return Fail(ErrorCode::kInvalidArgument, "dtype: there is no schema of ", array.dtype);
   }
-  if (format == ArrayDialect::kPrecomputed && !wanted.codec && HasSchemaEncoding(schema)) {
-    rest.Set("codec", *schema.Find("codec"));
-  }
-  const JsonValue* layout = schema.Find("chunk_layout");
-  const JsonValue* chunk = layout != nullptr ? layout->Find("read_chunk") : nullptr;
-  if (const JsonValue* shape = chunk != nullptr ? chunk->Find("shape") : nullptr) {
-    JsonValue soft = JsonValue::Object({{"shape_soft_constraint", *shape}});
-    // Shards of a number of elements have a shape of their own.
-    const char* chunks = wanted.chunk_layout.write_chunk.elements.value ? "read_chunk" : "chunk";
-    rest.Set("chunk_layout", JsonValue::Object({{chunks, std::move(soft)}}));
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const Schema base, ParseSchema(WriteJson(rest)));
+  Schema base;
+  base.dtype = given.dtype;
+  base.domain = given.domain;
+  if (format == ArrayDialect::kPrecomputed && !wanted.codec) base.codec = given.codec;
+  ChunkShapeConstraints& chunk = base.chunk_layout.read_chunk;
+  chunk.shape = given.chunk_layout.read_chunk.shape;
+  for (Constraint<std::int64_t>& extent : chunk.shape) extent.strength = Strength::kSoft;
+  // Shards of a number of elements have a shape of their own.
+  if (!wanted.chunk_layout.write_chunk.elements.value) base.chunk_layout.write_chunk = chunk;
   UNSHARD_RETURN_IF_ERROR(CheckRank(wanted, base));
   Schema merged = wanted;  // of soft constraints the first one wins
   UNSHARD_RETURN_IF_ERROR(merged.Merge(base));
@@ -109,29 +100,13 @@ Result<Schema> WithDefaults(ArrayDialect format, const JsonValue& schema, const 
   return merged;
 }
 
-// The members of a document, or of a scale, that say how chunks are stored.
-std::vector<const char*> StorageMembers(ArrayDialect dialect) {
-  switch (dialect) {
-    case ArrayDialect::kPrecomputed:
-      return {"chunk_sizes",  "encoding", "sharding", "compressed_segmentation_block_size",
-              "jpeg_quality", "png_level"};
-    case ArrayDialect::kZarr3:
-      return {"chunk_grid", "codecs"};
-    case ArrayDialect::kZarr2:
-      return {"chunks", "compressor", "filters", "order", "dtype"};
-    case ArrayDialect::kN5:
-      break;
-  }
-  return {"blockSize", "compression"};
-}
-
 // Stores `array` as `wanted` has it. `document`: its own, or its scale.
 Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
   const ArrayDialect dialect = array.dialect;
   const bool is_scale = dialect == ArrayDialect::kPrecomputed;
   if (is_scale) array.axis_names = {"channel", "z", "y", "x"};
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue schema, SchemaOf(array));
-  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(dialect, schema, wanted));
+  UNSHARD_ASSIGN_OR_RETURN(const DescribedArray described, DescribeArray(array));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(described, dialect, wanted));
   UNSHARD_ASSIGN_OR_RETURN(const ArrayMetadata made, NewArray(dialect, constraints));
   array.chunk_shape = made.chunk_shape;
   array.shard_shape = made.shard_shape;
@@ -143,14 +118,13 @@ Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
     // The encodings that a schema cannot ask for compress by themselves.
     array.sharding.Set("data_encoding", JsonValue::String("raw"));
   }
-  JsonValue written = is_scale ? WriteScale("", array) : JsonValue();
-  if (!is_scale) {
+  if (is_scale) {
+    SetEncoding(array, document);
+    document.Set("chunk_sizes", *WriteScale(array).Find("chunk_sizes"));
+  } else {
     UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
-    written = std::move(documents.front().content);
-  }
-  for (const char* member : StorageMembers(dialect)) {
-    const JsonValue* const value = written.Find(member);
-    value != nullptr ? document.Set(member, *value) : void(document.Erase(member));
+    document = std::move(documents.front().content);
+    QuoteBareNumbers(document);
   }
   return {};
 }

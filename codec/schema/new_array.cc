@@ -1,131 +1,190 @@
 #include "codec/schema/new_array.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "codec/chain/codec_spelling.h"
 #include "codec/chain/transpose.h"
+#include "codec/codecs/codecs.h"
 #include "codec/json/number.h"
+#include "codec/precomputed/scale.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/schema/codec_resolution.h"
-#include "codec/schema/creation_steps.h"
-#include "codec/schema/new_scale.h"
+#include "codec/schema/sharding_choice.h"
 
 namespace unshard {
 namespace {
 
 using SignedShape = std::vector<std::int64_t>;
 
-// What all formats but precomputed have in common.
+constexpr std::size_t kVolumeAxes = 4;
+constexpr std::size_t kChannel = 3;
+
+// The failure with a message of these parts, which begins with the member of the schema.
+template <class... Parts>
+tl::unexpected<Error> CannotCreate(const Parts&... parts) {
+  return Fail(ErrorCode::kInvalidArgument, parts...);
+}
+
+// What the schema and the format decide together, in the axis order of the schema.
 struct Plan {
+  ArrayDialect dialect;
   const DataTypeNames& type;
   IndexDomain domain;
-  ChunkLayout layout;
-  ChunkShapes chunks;  // the same twice, where the format has no shards
+  ChunkLayout layout;  // with the constraints of the format
+  ChunkShapes chunks;  // the same twice, where shards are not chosen with the chunks
+  CodecConstraints codec;
 };
 
-// The domain that Zarr and N5 prescribe: lower bounds of 0, upper bounds free.
-IndexDomain DomainFromZero(std::size_t rank) {
+// What a format prescribes.
+struct Format {
+  const char* name;          // for messages
+  DataTypeDialect types;     // of new arrays
+  const char* prescription;  // of the layout
+};
+
+Format FormatOf(ArrayDialect dialect) {
+  constexpr const char* kOrigin = "the grid_origin is always 0";
+  switch (dialect) {
+    case ArrayDialect::kPrecomputed:
+      return {"a precomputed volume", DataTypeDialect::kNewVolume,
+              "precomputed volumes always have the inner_order 3, 2, 1, 0, the grid_origin of the "
+              "domain and all channels in a chunk"};
+    case ArrayDialect::kZarr3:
+      return {"Zarr v3", DataTypeDialect::kNewZarr, kOrigin};
+    case ArrayDialect::kZarr2:
+      return {"Zarr v2", DataTypeDialect::kNewZarr, kOrigin};
+    case ArrayDialect::kN5:
+      break;
+  }
+  return {"N5", DataTypeDialect::kN5,
+          "N5 always has the reverse inner_order and the grid_origin 0"};
+}
+
+Result<const DataTypeNames*> TypeOf(const Schema& schema, const Format& format) {
+  if (schema.dtype == nullptr) {
+    return CannotCreate("dtype: missing: a new array needs its data type, for example uint8");
+  }
+  if (schema.dtype->IsIn(format.types)) return schema.dtype;
+  return CannotCreate("dtype: ", format.name, " has no ", schema.dtype->name);
+}
+
+// The bounds and labels that a format prescribes: in Zarr and N5 lower bounds of 0; volumes have x,
+// y and z with any bounds, and channels from 0 on.
+IndexDomain PrescribedDomain(ArrayDialect dialect, std::size_t rank) {
   IndexDomain domain;
-  domain.dimensions.resize(rank);
-  for (DomainDimension& one : domain.dimensions) {
-    one.lower = {0, false};
+  if (dialect != ArrayDialect::kPrecomputed) {
+    domain.dimensions.resize(rank, {.lower = {0, false}});
+    return domain;
+  }
+  for (const char* const label : {"x", "y", "z"}) domain.dimensions.push_back({.label = label});
+  domain.dimensions.push_back({.lower = {0, false}, .label = "channel"});
+  return domain;
+}
+
+Result<IndexDomain> DomainOf(const Schema& schema, ArrayDialect dialect) {
+  const bool is_volume = dialect == ArrayDialect::kPrecomputed;
+  if (is_volume && schema.rank.value_or(kVolumeAxes) != kVolumeAxes) {
+    return CannotCreate(
+        "domain: precomputed volumes have 4 dimensions, x, y, z and channel, found rank ",
+        *schema.rank);
+  }
+  if (!schema.domain && schema.rank != std::size_t{0}) {
+    return CannotCreate(
+        "domain: missing: a new array needs its extents, for example 1000,1000,100");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(IndexDomain domain,
+                           MergeDomains(schema.domain.value_or(IndexDomain()),
+                                        PrescribedDomain(dialect, schema.rank.value_or(0))));
+  if (!domain.finite()) return CannotCreate("domain: every dimension needs both bounds");
+  if (is_volume && domain.dimensions[kChannel].size() == 0) {
+    return CannotCreate("domain: a volume needs at least one channel");
   }
   return domain;
 }
 
-Status SetFixedLayout(ArrayDialect dialect, std::size_t rank, ChunkLayout& layout) {
-  ChunkLayout fixed = {.grid_origin = HardValues(SignedShape(rank, 0))};
-  const bool is_n5 = dialect == ArrayDialect::kN5;
-  if (is_n5 && rank > 0) fixed.inner_order = {ReversedOrder(rank), Strength::kHard};
-  const Status merged = layout.Merge(fixed);
-  if (merged) return {};
-  return CannotCreate(is_n5 ? "N5 always has the reverse inner_order and the grid_origin 0: " : "",
-                      merged.error().message);
-}
-
-// The chunk shape in a format without shards, where write chunks are read chunks.
-Result<SignedShape> ChooseSingleShape(const ChunkLayout& layout, const Extents& extents) {
-  ChunkShapeConstraints combined = layout.read_chunk;
-  const Status merged = combined.Merge("chunk_layout.write_chunk", layout.write_chunk);
-  if (!merged) {
-    return CannotCreate(merged.error().message, "; without shards it must agree with read_chunk");
+// The layout of the schema with the constraints that every array of the format meets.
+Result<ChunkLayout> LayoutOf(const Schema& schema, ArrayDialect dialect, const IndexDomain& domain,
+                             const Format& format) {
+  ChunkLayout fixed = {.grid_origin = HardValues(domain.origin())};
+  if (ListsFastestAxisFirst(dialect) && domain.rank() > 0) {
+    fixed.inner_order = {ReversedOrder(domain.rank()), Strength::kHard};
   }
-  return ChooseChunkShape(combined, extents);
+  if (dialect == ArrayDialect::kPrecomputed) {
+    fixed.write_chunk.shape = HardShape({0, 0, 0, domain.dimensions[kChannel].size()});
+    fixed.read_chunk.shape = fixed.write_chunk.shape;
+  }
+  ChunkLayout layout = schema.chunk_layout;
+  const Status merged = layout.Merge(fixed);
+  if (!merged) return CannotCreate(merged.error().message, "; ", format.prescription);
+  return layout;
 }
 
 Result<ChunkShapes> ChooseShapes(ArrayDialect dialect, const ChunkLayout& layout,
                                  const IndexDomain& domain) {
-  if (dialect != ArrayDialect::kZarr3) {
-    UNSHARD_ASSIGN_OR_RETURN(SignedShape shape, ChooseSingleShape(layout, ExtentsOf(domain)));
-    return ChunkShapes{shape, shape};
+  Extents extents;
+  for (const std::int64_t extent : domain.shape()) extents.emplace_back(extent);
+  if (dialect == ArrayDialect::kZarr3) {
+    return ChooseChunkShapes(layout.read_chunk, layout.write_chunk, extents);
   }
-  auto shapes = ChooseChunkShapes(layout.read_chunk, layout.write_chunk, ExtentsOf(domain));
-  if (!shapes) return CannotCreate(shapes.error().message);
-  return shapes;
+  ChunkShapeConstraints chunk = layout.read_chunk;
+  if (dialect != ArrayDialect::kPrecomputed) {
+    const Status merged = chunk.Merge("chunk_layout.write_chunk", layout.write_chunk);
+    if (!merged) {
+      return CannotCreate(merged.error().message, "; without shards it must agree with read_chunk");
+    }
+  }
+  UNSHARD_ASSIGN_OR_RETURN(SignedShape shape, ChooseChunkShape(chunk, extents));
+  return ChunkShapes{shape, shape};
 }
 
 Result<Plan> MakePlan(ArrayDialect dialect, const Schema& schema) {
-  UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, RequiredType(schema));
-  const bool is_n5 = dialect == ArrayDialect::kN5;
-  if (!type->IsIn(is_n5 ? DataTypeDialect::kN5 : DataTypeDialect::kNewZarr)) {
-    const std::string format = is_n5                             ? "N5"
-                               : dialect == ArrayDialect::kZarr3 ? "Zarr v3"
-                                                                 : "Zarr v2";
-    return CannotCreate("dtype: ", format, " has no ", type->name);
-  }
-  UNSHARD_ASSIGN_OR_RETURN(IndexDomain domain,
-                           RequiredDomain(schema, DomainFromZero(schema.rank.value_or(0))));
-  ChunkLayout layout = schema.chunk_layout;
-  UNSHARD_RETURN_IF_ERROR(SetFixedLayout(dialect, domain.rank(), layout));
+  const Format format = FormatOf(dialect);
+  UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, TypeOf(schema, format));
+  UNSHARD_ASSIGN_OR_RETURN(IndexDomain domain, DomainOf(schema, dialect));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkLayout layout, LayoutOf(schema, dialect, domain, format));
   UNSHARD_ASSIGN_OR_RETURN(ChunkShapes chunks, ChooseShapes(dialect, layout, domain));
-  return Plan{*type, std::move(domain), std::move(layout), std::move(chunks)};
+  CodecConstraints codec{dialect};
+  if (schema.codec) UNSHARD_RETURN_IF_ERROR(MergeCodecConstraints(codec, *schema.codec));
+  return Plan{dialect,           *type,           std::move(domain), std::move(layout),
+              std::move(chunks), std::move(codec)};
 }
 
-// Fails where the layout has a hard constraint on chunks that the chosen shape contradicts.
-Status CheckChosenShape(const Plan& plan) {
-  ChunkLayout layout = plan.layout;
-  const ChunkShapeConstraints chosen = {HardShape(plan.chunks.write)};
-  UNSHARD_RETURN_IF_ERROR(layout.Merge({.write_chunk = chosen, .read_chunk = chosen}));
-  return CheckNoCodecChunks(layout);
+// Fails where a hard constraint on the layout contradicts a chosen one. `whose`: what the message
+// says of the latter.
+Status CheckLayout(ChunkLayout layout, const ChunkLayout& chosen, const char* whose = "") {
+  const Status merged = layout.Merge(chosen);
+  if (!merged) return CannotCreate(merged.error().message, whose);
+  const auto& codec_chunk = layout.codec_chunk.shape;
+  const bool is_wanted = std::any_of(codec_chunk.begin(), codec_chunk.end(),
+                                     [](const auto& extent) { return extent.hard(); });
+  if (!is_wanted || !chosen.codec_chunk.shape.empty()) return {};
+  return CannotCreate("chunk_layout.codec_chunk.shape: this format has no codec chunks");
 }
 
 // --- Zarr v3
 
 // The codecs of an array with these chunks. Where read and write chunks differ and no constraint
 // has a sharding_indexed, one is added.
-Result<ChainSpec> ChooseCodecs(const Schema& schema, const Plan& plan) {
-  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints constraints,
-                           RequiredCodec(schema, ArrayDialect::kZarr3));
+Result<ChainSpec> ChooseCodecs(const Plan& plan) {
   const ChunkShapes& shapes = plan.chunks;
-  ChainSpec chain = constraints.codecs.value_or(ChainSpec());
+  ChainSpec chain = plan.codec.codecs.value_or(ChainSpec());
   if (shapes.read != shapes.write && !FindSharding(chain)) {
-    CodecSpec sharding = CodecOfSchema(
-        kShardingIndexed, JsonValue::Object({{"chunk_shape", ExtentsJson(shapes.read)}}));
+    CodecSpec sharding = CodecIn(ArrayDialect::kZarr3, ShardingIndexedCodec(),
+                                 JsonValue::Object({{"chunk_shape", ExtentsJson(shapes.read)}}));
     SetChain(sharding, kInnerCodecs, std::move(chain));
     chain = {std::move(sharding)};
   }
-  auto resolved = ResolveCodecs(
-      chain, {plan.type.type.size, shapes.write, shapes.read, plan.layout.inner_order.value});
-  if (!resolved) return CannotCreate(resolved.error().message);
+  UNSHARD_ASSIGN_OR_RETURN(ChainSpec resolved,
+                           ResolveCodecs(chain, {plan.type.type.size, shapes.write, shapes.read,
+                                                 plan.layout.inner_order.value}));
   // Codecs may have been given for chunks of another shape than the chosen one.
-  ChainSpec merged = *resolved;
-  if (constraints.codecs) {
-    auto status = MergeCodecs(merged, *constraints.codecs);
-    if (!status) return CannotCreate(status.error().message);
-  }
+  ChainSpec merged = resolved;
+  if (plan.codec.codecs) UNSHARD_RETURN_IF_ERROR(MergeCodecs(merged, *plan.codec.codecs));
   return resolved;
-}
-
-// The layout of the finished array must satisfy every hard constraint.
-Status CheckLayout(ChunkLayout layout, const StoredLayout& made, const SignedShape& write) {
-  ChunkLayout of_codec = {.write_chunk = {HardShape(write)},
-                          .read_chunk = {HardShape(made.read_chunk_shape)}};
-  if (!write.empty()) of_codec.inner_order = {made.inner_order, Strength::kHard};
-  const Status merged = layout.Merge(of_codec);
-  if (!merged) return CannotCreate(merged.error().message, "; the second one is that of codec");
-  return CheckNoCodecChunks(layout);
 }
 
 JsonValue ZeroOf(const DataType& type) {
@@ -144,12 +203,15 @@ JsonValue ZeroOf(const DataType& type) {
 }
 
 Status FinishZarr3(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
-  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec codecs, ChooseCodecs(schema, plan));
-  const StoredLayout layout = *LayoutOfCodecs(codecs, plan.chunks.write);
-  UNSHARD_RETURN_IF_ERROR(CheckLayout(plan.layout, layout, plan.chunks.write));
+  UNSHARD_ASSIGN_OR_RETURN(const ChainSpec codecs, ChooseCodecs(plan));
+  const StoredLayout made = *LayoutOfCodecs(codecs, plan.chunks.write);
+  ChunkLayout chosen = {.write_chunk = {HardShape(plan.chunks.write)},
+                        .read_chunk = {HardShape(made.read_chunk_shape)}};
+  if (array.rank() > 0) chosen.inner_order = {made.inner_order, Strength::kHard};
+  UNSHARD_RETURN_IF_ERROR(CheckLayout(plan.layout, chosen, "; the second one is that of codec"));
   if (FindSharding(codecs)) {
     array.shard_shape = array.chunk_shape;
-    array.chunk_shape = {layout.read_chunk_shape.begin(), layout.read_chunk_shape.end()};
+    array.chunk_shape = {made.read_chunk_shape.begin(), made.read_chunk_shape.end()};
   }
   (array.shard_shape ? array.sharding : array.codec_json) = CodecsJson(codecs);
   array.fill_json = schema.fill_value.value_or(ZeroOf(array.data_type));
@@ -159,7 +221,7 @@ Status FinishZarr3(const Schema& schema, const Plan& plan, ArrayMetadata& array)
   return {};
 }
 
-// --- Zarr v2
+// --- Zarr v2 and N5
 
 // "C" or "F". A soft constraint for another order is dropped.
 Result<const char*> ChooseOrder(const ChunkLayout& layout) {
@@ -172,26 +234,26 @@ Result<const char*> ChooseOrder(const ChunkLayout& layout) {
       "chunk_layout.inner_order: Zarr v2 has only the order of the dimensions and its reverse");
 }
 
+// Null: none.
+JsonValue CompressorOf(const Plan& plan) {
+  const ChainSpec chain =
+      plan.codec.codecs.value_or(ChainSpec{DefaultCompressor(plan.dialect, plan.type.type.size)});
+  return chain.empty() ? JsonValue() : NamedCodecJson(chain.front());
+}
+
 Status FinishZarr2(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
-  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints codec,
-                           RequiredCodec(schema, ArrayDialect::kZarr2));
   UNSHARD_ASSIGN_OR_RETURN(const char* const order, ChooseOrder(plan.layout));
-  UNSHARD_RETURN_IF_ERROR(CheckChosenShape(plan));
   if (AnyUnit(schema.dimension_units)) {
     return CannotCreate("dimension_units: Zarr v2 has no units");
   }
-  const JsonValue* const compressor = codec.members.Find("compressor");
-  array.codec_json = JsonValue::Object(
-      {{"dtype", JsonValue::String(std::string(plan.type.dtype))},
-       {"compressor", compressor != nullptr ? *compressor : DefaultZarr2Compressor()},
-       {"order", JsonValue::String(order)}});
+  array.codec_json = JsonValue::Object({{"dtype", JsonValue::String(std::string(plan.type.dtype))},
+                                        {"compressor", CompressorOf(plan)},
+                                        {"order", JsonValue::String(order)}});
   array.fill_json = schema.fill_value.value_or(JsonValue());
   array.key_encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
   array.axis_names.clear();
   return {};
 }
-
-// --- N5
 
 // N5 blocks are below 2 GiB.
 Status CheckBlockSize(const SignedShape& block, const DataType& type) {
@@ -208,30 +270,109 @@ Status CheckBlockSize(const SignedShape& block, const DataType& type) {
 }
 
 Status FinishN5(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
-  UNSHARD_ASSIGN_OR_RETURN(const CodecConstraints codec, RequiredCodec(schema, ArrayDialect::kN5));
   UNSHARD_RETURN_IF_ERROR(CheckBlockSize(plan.chunks.write, array.data_type));
-  UNSHARD_RETURN_IF_ERROR(CheckChosenShape(plan));
   if (schema.fill_value) return CannotCreate("fill_value: absent blocks of N5 are always 0");
-  const JsonValue* const compression = codec.members.Find("compression");
-  array.codec_json =
-      compression != nullptr ? *compression : DefaultN5Compression(array.data_type.size);
-  if (!AnyUnit(schema.dimension_units)) return {};
-  for (const char* member : {"resolution", "units"})
-    array.attributes.Set(member, JsonValue::Array());
-  for (const auto& unit : schema.dimension_units) {
-    array.attributes.Find("resolution")
-        ->mutable_items()
-        .push_back(DoubleNumber(unit ? unit->multiplier : 1));
-    array.attributes.Find("units")->mutable_items().push_back(
-        JsonValue::String(unit ? unit->base : ""));
+  array.codec_json = CompressorOf(plan);
+  if (AnyUnit(schema.dimension_units)) {
+    array.units.assign(schema.dimension_units.rbegin(), schema.dimension_units.rend());
   }
   return {};
+}
+
+// --- Precomputed volumes
+
+Extents3 FirstThree(const SignedShape& values) { return {values[0], values[1], values[2]}; }
+
+// Nanometres along z, y and x.
+Result<DimensionUnits> UnitsOfScale(const Schema& schema) {
+  DimensionUnits units(kVolumeAxes, DimensionUnit{1, "nm"});
+  units.front().reset();
+  for (std::size_t i = 0; i < schema.dimension_units.size(); ++i) {
+    const auto& unit = schema.dimension_units[i];
+    if (!unit) continue;
+    if (i == kChannel) return CannotCreate("dimension_units: channels have no unit");
+    if (unit->base != "nm") {
+      return CannotCreate("dimension_units: a precomputed volume needs lengths, found ",
+                          DimensionUnitText(*unit, SixDigits));
+    }
+    units[kChannel - i] = *unit;
+  }
+  return units;
+}
+
+// The blocks of compressed_segmentation: of about 512 voxels of one channel.
+Result<SignedShape> ChooseBlocks(const Plan& plan) {
+  constexpr std::int64_t kBlockElements = 512;
+  const ChunkShapeConstraints one_channel = {.shape = HardShape({0, 0, 0, 1}),
+                                             .elements = {kBlockElements, Strength::kSoft}};
+  ChunkLayout layout = plan.layout;
+  UNSHARD_RETURN_IF_ERROR(layout.Merge({.codec_chunk = one_channel}));
+  return ChooseChunkShape(layout.codec_chunk, {plan.chunks.read.begin(), plan.chunks.read.end()});
+}
+
+// Nothing where every chunk is a file of its own. `is_image`: chunks are compressed by themselves.
+Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema, const Plan& plan,
+                                                 bool is_image) {
+  const Extents3 volume = FirstThree(plan.domain.shape());
+  const Extents3 chunk = FirstThree(plan.chunks.read);
+  UNSHARD_ASSIGN_OR_RETURN(ShardingSpec sharding,
+                           ChooseSharding(schema.chunk_layout.write_chunk, volume, chunk));
+  const std::optional<ShardEncoding> wanted = plan.codec.shard_encoding;
+  if (sharding.preshift_bits + sharding.minishard_bits == 0 && !wanted) return std::nullopt;
+  sharding.data_encoding = wanted.value_or(is_image ? ShardEncoding::kRaw : ShardEncoding::kGzip);
+  constexpr unsigned kMaxIdBits = 64;
+  if (ChunkIdBits(volume, chunk) > kMaxIdBits) {
+    return CannotCreate(
+        "chunk_layout: the ids of so many chunks need more than 64 bits: choose larger read "
+        "chunks");
+  }
+  return sharding;
+}
+
+// A write chunk is a shard, clipped to the volume; no constraint where shards are no boxes.
+Constraints<std::int64_t> WriteChunkOf(const ShardingSpec& sharding, const Plan& plan) {
+  const SignedShape& chunk = plan.chunks.read;
+  SignedShape extents = plan.domain.shape();
+  const auto shard = ShardShapeInChunks(sharding, FirstThree(extents), FirstThree(chunk));
+  if (!shard) return {};
+  for (std::size_t i = 0; i < kChannel; ++i) {
+    extents[i] = std::min((*shard)[i] * chunk[i], extents[i]);
+  }
+  return HardShape(extents);
+}
+
+Status FinishScale(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
+  UNSHARD_ASSIGN_OR_RETURN(array.units, UnitsOfScale(schema));
+  if (schema.fill_value) return CannotCreate("fill_value: absent chunks of volumes are always 0");
+  UNSHARD_ASSIGN_OR_RETURN(
+      const CodecSpec encoding,
+      CompleteCodec(plan.codec.codecs ? plan.codec.codecs->front()
+                                      : CodecIn(plan.dialect, BytesCodec(), JsonValue::Object()),
+                    std::nullopt));
+  array.codec_json = NamedCodecJson(encoding);
+  ChunkLayout chosen = {.write_chunk = {HardShape(plan.chunks.read)},
+                        .read_chunk = {HardShape(plan.chunks.read)}};
+  if (encoding.definition == &CompressedSegmentationCodec()) {
+    UNSHARD_ASSIGN_OR_RETURN(const SignedShape blocks, ChooseBlocks(plan));
+    array.codec_json.Set("compressed_segmentation_block_size", ExtentsJson(FirstThree(blocks)));
+    chosen.codec_chunk.shape = HardShape(blocks);
+  }
+  // Encodings do not take voxels of every type, nor any number of channels.
+  const auto codec = MakePrecomputedChunkCodec(JsonCursor(array.codec_json, ""), array.data_type,
+                                               array.shape.back());
+  if (!codec) return CannotCreate("codec.", codec.error().message);
+  UNSHARD_ASSIGN_OR_RETURN(const auto sharding,
+                           ChooseShards(schema, plan, encoding.definition->describes_itself));
+  if (sharding) {
+    array.sharding = ShardingJson(*sharding);
+    chosen.write_chunk.shape = WriteChunkOf(*sharding, plan);
+  }
+  return CheckLayout(plan.layout, chosen);
 }
 
 }  // namespace
 
 Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
-  if (dialect == ArrayDialect::kPrecomputed) return NewScale(schema);
   UNSHARD_ASSIGN_OR_RETURN(const Plan plan, MakePlan(dialect, schema));
   ArrayMetadata array;
   array.dialect = dialect;
@@ -239,26 +380,35 @@ Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
   array.data_type = plan.type.type;
   const SignedShape shape = plan.domain.shape();
   array.shape = {shape.begin(), shape.end()};
-  array.origin.assign(shape.size(), 0);
+  array.origin = plan.domain.origin();
   array.chunk_shape = {plan.chunks.write.begin(), plan.chunks.write.end()};
   if (plan.domain.labelled()) {
     for (const std::string& label : plan.domain.labels()) {
       array.axis_names.push_back(label.empty() ? std::nullopt : std::optional(label));
     }
   }
+  const SignedShape& chunk = plan.chunks.write;
+  const ChunkLayout one_shape = {.write_chunk = {HardShape(chunk)},
+                                 .read_chunk = {HardShape(chunk)}};
   switch (dialect) {
+    case ArrayDialect::kPrecomputed:
+      UNSHARD_RETURN_IF_ERROR(FinishScale(schema, plan, array));
+      break;
     case ArrayDialect::kZarr3:
       UNSHARD_RETURN_IF_ERROR(FinishZarr3(schema, plan, array));
       break;
     case ArrayDialect::kZarr2:
       UNSHARD_RETURN_IF_ERROR(FinishZarr2(schema, plan, array));
+      UNSHARD_RETURN_IF_ERROR(CheckLayout(plan.layout, one_shape));
       break;
-    default:
+    case ArrayDialect::kN5:
       UNSHARD_RETURN_IF_ERROR(FinishN5(schema, plan, array));
+      UNSHARD_RETURN_IF_ERROR(CheckLayout(plan.layout, one_shape));
       break;
   }
   if (ListsFastestAxisFirst(dialect)) {
     std::reverse(array.shape.begin(), array.shape.end());
+    std::reverse(array.origin.begin(), array.origin.end());
     std::reverse(array.chunk_shape.begin(), array.chunk_shape.end());
     std::reverse(array.axis_names.begin(), array.axis_names.end());
   }
@@ -266,7 +416,7 @@ Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
 }
 
 Result<JsonValue> DocumentOfNew(const ArrayMetadata& array) {
-  if (array.dialect == ArrayDialect::kPrecomputed) return InfoOfNew({&array, 1});
+  if (array.dialect == ArrayDialect::kPrecomputed) return WriteInfo({&array, 1});
   UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
   JsonValue& document = documents.front().content;
   if (array.dialect == ArrayDialect::kZarr3) {

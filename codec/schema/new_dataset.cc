@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "codec/array/document_names.h"
+#include "codec/precomputed/scale.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/pyramid.h"
-#include "codec/schema/creation_steps.h"
 #include "codec/schema/new_array.h"
-#include "codec/schema/new_scale.h"
 
 namespace unshard {
 namespace {
@@ -45,7 +44,8 @@ Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect dialect
                                                             const IndexDomain& domain,
                                                             const NewScales& scales) {
   if (scales.count < 1 || scales.count > kMaxScales) {
-    return CannotCreate("scales: expected 1 to 64 scales, found ", scales.count);
+    return Fail(ErrorCode::kInvalidArgument, "scales: expected 1 to 64 scales, found ",
+                scales.count);
   }
   const std::vector<std::int64_t> usual = DefaultFactors(LabelsOf(dialect, domain));
   std::vector<std::vector<std::int64_t>> totals = {std::vector<std::int64_t>(domain.rank(), 1)};
@@ -58,16 +58,17 @@ Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect dialect
       }
     }
     if (step.size() != domain.rank()) {
-      return CannotCreate("factors: expected one factor for each of the ", domain.rank(),
-                          " dimensions");
+      return Fail(ErrorCode::kInvalidArgument, "factors: expected one factor for each of the ",
+                  domain.rank(), " dimensions");
     }
     for (std::size_t i = 0; i < step.size(); ++i) {
       if (step[i] < 1 || step[i] > kMaxFactor) {
-        return CannotCreate("factors: expected numbers of 1 or more, found ", step[i]);
+        return Fail(ErrorCode::kInvalidArgument, "factors: expected numbers of 1 or more, found ",
+                    step[i]);
       }
       const std::int64_t before = totals.back()[i];
       if (before > kInfiniteIndex / step[i])
-        return CannotCreate("factors: their product is larger than 2^62");
+        return Fail(ErrorCode::kInvalidArgument, "factors: their product is larger than 2^62");
       step[i] *= before;
     }
     totals.push_back(std::move(step));
@@ -102,16 +103,17 @@ Schema Coarser(const Schema& schema, const std::vector<std::int64_t>& factors, b
   return level;
 }
 
-// Several levels of one volume. Lists are in the order of the schema.
+// Several levels of one volume, but not a precomputed one. Lists are in the order of the arrays.
 struct Pyramid {
   ArrayDialect dialect;
   std::vector<ArrayMetadata> levels;               // the finest first
-  std::vector<std::string> labels;                 // of the dimensions
-  const DimensionUnits& units;                     // of the first level; empty: none
+  std::vector<std::string> labels;                 // of the axes
+  DimensionUnits units;                            // of the first level; empty: none
   std::vector<std::vector<std::int64_t>> factors;  // of each level, relative to the first one
 };
 
-// Lengths are in nanometres; other units, and none, stay. Every level begins at 0.
+// Lengths are in nanometres; other units, and none, stay. In N5, where none of them is a length,
+// voxels are counted in pixels. Every level begins at 0.
 PyramidGeometry GeometryOf(const Pyramid& pyramid) {
   PyramidGeometry geometry;
   std::vector<double> finest;
@@ -127,6 +129,11 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
     }
     geometry.axes.push_back(std::move(axis));
   }
+  const bool has_length = std::any_of(geometry.axes.begin(), geometry.axes.end(),
+                                      [](const PyramidAxis& axis) { return axis.unit == "nm"; });
+  for (PyramidAxis& axis : geometry.axes) {
+    if (pyramid.dialect == ArrayDialect::kN5 && !has_length) axis.unit = "pixel";
+  }
   for (const std::vector<std::int64_t>& factors : pyramid.factors) {
     LevelPosition level{finest, std::vector<double>(finest.size(), 0)};
     for (std::size_t i = 0; i < finest.size(); ++i) {
@@ -137,25 +144,10 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
   return geometry;
 }
 
-// Where none of them is a length, voxels are counted in pixels.
-PyramidGeometry GeometryInN5(const Pyramid& pyramid) {
-  PyramidGeometry geometry = GeometryOf(pyramid);
-  // A schema of N5 has the fastest axis first, its geometry the slowest.
-  std::reverse(geometry.axes.begin(), geometry.axes.end());
-  for (LevelPosition& level : geometry.levels) {
-    std::reverse(level.resolution.begin(), level.resolution.end());
-  }
-  const bool lengths = std::any_of(geometry.axes.begin(), geometry.axes.end(),
-                                   [](const PyramidAxis& axis) { return axis.unit == "nm"; });
-  if (lengths) return geometry;
-  for (PyramidAxis& axis : geometry.axes) axis.unit = "pixel";
-  return geometry;
-}
-
 // The levels are 0, 1, …; in N5 s0, s1, ….
 Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid) {
   const bool is_n5 = pyramid.dialect == ArrayDialect::kN5;
-  const PyramidGeometry geometry = is_n5 ? GeometryInN5(pyramid) : GeometryOf(pyramid);
+  const PyramidGeometry geometry = GeometryOf(pyramid);
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
     paths.push_back((is_n5 ? "s" : "") + std::to_string(i));
@@ -197,11 +189,19 @@ Result<std::vector<MetadataDocument>> NewDataset(ArrayDialect dialect, const Sch
     levels.push_back(std::move(level));
   }
   if (is_volume) {
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue info, InfoOfNew(levels));
-    return std::vector<MetadataDocument>{{"", "info", std::move(info)}};
+    if (const auto key = SharedScaleKey(levels)) {
+      return Fail(ErrorCode::kInvalidArgument, "two scales have the resolution ", *key,
+                  ": choose larger factors");
+    }
+    return std::vector<MetadataDocument>{{"", ArrayDocumentName(dialect), WriteInfo(levels)}};
   }
   Pyramid pyramid{dialect, std::move(levels), LabelsOf(dialect, *schema.domain),
                   schema.dimension_units, std::move(totals)};
+  if (ListsFastestAxisFirst(dialect)) {
+    std::reverse(pyramid.labels.begin(), pyramid.labels.end());
+    std::reverse(pyramid.units.begin(), pyramid.units.end());
+    for (auto& factors : pyramid.factors) std::reverse(factors.begin(), factors.end());
+  }
   return DocumentsOf(std::move(pyramid));
 }
 

@@ -42,10 +42,6 @@ constexpr std::array<ConfigurationDefault, 7> kDefaults = {{{"bytes", "endian", 
                                                             {"default", "separator", "\"/\""},
                                                             {"v2", "separator", "\".\""}}};
 
-bool SaysNothing(const JsonValue& value) {
-  return value.is_null() || (value.is_object() && value.members().empty());
-}
-
 JsonValue Canonical(const JsonValue& value) {
   if (value.is_number()) return JsonValue::Number(CanonicalNumber(value.text()));
   if (value.is_array()) {
@@ -82,7 +78,8 @@ JsonValue WithoutDefaults(const JsonValue& value) {
         return member.second.is_null() || IsZarrDefault(named, member.first, member.second);
       });
     }
-    if (SaysNothing(*configuration)) plain.Erase("configuration");
+    const bool is_empty = configuration->is_object() && configuration->members().empty();
+    if (configuration->is_null() || is_empty) plain.Erase("configuration");
   }
   return plain.members().size() == 1 ? JsonValue::String(named) : plain;
 }
