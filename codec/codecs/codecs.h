@@ -13,7 +13,7 @@ namespace unshard {
           each(CastValueCodec) each(ReshapeCodec) each(BytesCodec) each(PackBitsCodec)            \
               each(N5BlockCodec) each(ShardingIndexedCodec) each(CompressedSegmentationCodec)     \
                   each(JpegCodec) each(PngCodec) each(CompressoCodec) each(CrackleCodec)          \
-                      each(JpegXlCodec) each(GzipCodec) each(ZlibCodec) each(ZstdCodec)           \
+                      each(JpegXlCodec) each(ZstdCodec) each(GzipCodec) each(ZlibCodec)           \
                           each(BloscCodec) each(Bzip2Codec) each(Lz4Codec) each(Lz4BlocksCodec)   \
                               each(LzmaCodec) each(ShuffleCodec) each(Crc32cCodec)                \
                                   each(Crc32Codec) each(Adler32Codec) each(Fletcher32Codec)       \

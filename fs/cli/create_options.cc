@@ -1,7 +1,6 @@
 #include "fs/cli/create_options.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cmath>
@@ -9,17 +8,17 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/document_names.h"
 #include "codec/core/text.h"
 #include "codec/json/json.h"
 #include "codec/json/number.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/schema/codec_constraints.h"
 #include "fs/common/readable.h"
 
 namespace unshard {
@@ -85,37 +84,18 @@ Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, ArrayDialect fo
   return JsonValue::Array(std::move(units));
 }
 
-struct NamedCodecs {
-  ArrayDialect format;
-  const char* shown;
-  std::vector<std::string_view> names;       // of options
-  std::vector<std::string_view> with_level;  // of these
-};
-
-std::span<const NamedCodecs> AllCodecs() {
-  static const std::array<NamedCodecs, 4> kAll = {{
-      {ArrayDialect::kPrecomputed,
-       "a precomputed volume",
-       {"raw", "compressed_segmentation", "jpeg", "png"},
-       {}},
-      {ArrayDialect::kZarr3,
-       "Zarr v3",
-       {"raw", "zstd", "gzip", "blosc"},
-       {"zstd", "gzip", "blosc"}},
-      {ArrayDialect::kZarr2,
-       "Zarr v2",
-       {"raw", "zstd", "blosc", "gzip", "zlib", "bz2"},
-       {"zstd", "blosc", "gzip", "zlib", "bz2"}},
-      {ArrayDialect::kN5,
-       "N5",
-       {"raw", "gzip", "zstd", "blosc", "bzip2", "xz"},
-       {"gzip", "zstd", "bzip2", "xz"}},
-  }};
-  return kAll;
-}
-
-const NamedCodecs& CodecsOf(ArrayDialect format) {
-  return *std::ranges::find(AllCodecs(), format, &NamedCodecs::format);
+const char* ShownName(ArrayDialect format) {
+  switch (format) {
+    case ArrayDialect::kPrecomputed:
+      return "a precomputed volume";
+    case ArrayDialect::kZarr3:
+      return "Zarr v3";
+    case ArrayDialect::kZarr2:
+      return "Zarr v2";
+    case ArrayDialect::kN5:
+      break;
+  }
+  return "N5";
 }
 
 std::string Alternatives(const std::vector<std::string_view>& words) {
@@ -127,51 +107,6 @@ std::string Alternatives(const std::vector<std::string_view>& words) {
   return text;
 }
 
-const char* LevelInN5(const std::string& name) {
-  return name == "bzip2" ? "blockSize" : name == "xz" ? "preset" : "level";
-}
-
-// A name means the codec with its usual options, and with `level` if that is given.
-JsonValue CodecNamed(ArrayDialect format, const std::string& name,
-                     const std::optional<std::int64_t>& level) {
-  const JsonValue text = JsonValue::String(name);
-  JsonValue codec = JsonValue::Object();
-  const auto with_level = [&](JsonValue options, const char* of_others) {
-    if (level) options.Set(name == "blosc" ? "clevel" : of_others, IntegerNumber(*level));
-    return options;
-  };
-  switch (format) {
-    case ArrayDialect::kPrecomputed:
-      codec.Set("driver", JsonValue::String("neuroglancer_precomputed"));
-      codec.Set("encoding", text);
-      break;
-    case ArrayDialect::kZarr3:
-      codec.Set("driver", JsonValue::String("zarr3"));
-      if (level) {
-        codec.Set(
-            "codecs",
-            JsonValue::Array({JsonValue::Object(
-                {{"name", text}, {"configuration", with_level(JsonValue::Object(), "level")}})}));
-      } else {
-        codec.Set("codecs", JsonValue::Array({name == "raw" ? JsonValue::String("bytes") : text}));
-      }
-      break;
-    case ArrayDialect::kZarr2:
-      codec.Set("driver", JsonValue::String("zarr"));
-      codec.Set("compressor",
-                name == "raw" ? JsonValue() : with_level(Member("id", text), "level"));
-      break;
-    case ArrayDialect::kN5:
-      codec.Set("driver", JsonValue::String("n5"));
-      // Blosc has no usual options in N5 but those of new datasets.
-      if (name != "blosc") {
-        codec.Set("compression", with_level(Member("type", text), LevelInN5(name)));
-      }
-      break;
-  }
-  return codec;
-}
-
 // NAME, NAME:LEVEL, or the codec of a schema as JSON.
 Result<JsonValue> CodecOf(ArrayDialect format, const std::string& given) {
   if (given.find_first_of("{[") != std::string::npos) {
@@ -180,23 +115,30 @@ Result<JsonValue> CodecOf(ArrayDialect format, const std::string& given) {
     return codec;
   }
   const std::string name = given.substr(0, given.find(':'));
-  const NamedCodecs& known = CodecsOf(format);
-  if (!IsOneOf(known.names, name)) {
-    return WrongOption("--codec " + given, std::string(known.shown) +
+  std::vector<std::string_view> names, with_level;
+  std::optional<ShortCodec> found;
+  for (const ShortCodec& codec : ShortCodecs(format)) {
+    names.push_back(codec.name);
+    if (!codec.level.empty()) with_level.push_back(codec.name);
+    if (codec.name == name) found = codec;
+  }
+  if (!found) {
+    return WrongOption("--codec " + given, std::string(ShownName(format)) +
                                                " has no codec of this name here; use " +
-                                               Alternatives(known.names));
+                                               Alternatives(names));
   }
-  if (name.size() == given.size()) return CodecNamed(format, name, std::nullopt);
+  if (name.size() == given.size()) return CodecConstraintsJson(found->constraints);
   const auto level = ParseNumber<std::int64_t>(given.substr(name.size() + 1));
-  if (!level || !IsOneOf(known.with_level, name)) {
+  if (!level || found->level.empty()) {
     return WrongOption("--codec " + given,
-                       known.with_level.empty()
-                           ? std::string(known.shown) + " has no codec with a level"
+                       with_level.empty()
+                           ? std::string(ShownName(format)) + " has no codec with a level"
                            : "expected a level as a whole number, as in " +
-                                 std::string(known.with_level.front()) +
-                                 ":5; codecs with a level are " + Alternatives(known.with_level));
+                                 std::string(with_level.front()) + ":5; codecs with a level are " +
+                                 Alternatives(with_level));
   }
-  return CodecNamed(format, name, level);
+  OptionsOf(found->constraints.codecs->front()).Set(found->level, IntegerNumber(*level));
+  return CodecConstraintsJson(found->constraints);
 }
 
 // The bytes of a shard, where --shard says these: "auto", "1GB", "512MiB".
@@ -411,23 +353,23 @@ tl::unexpected<Error> WrongOption(const std::string& option, const std::string& 
 
 std::vector<std::string_view> FormatNames() {
   std::vector<std::string_view> names;
-  for (const NamedCodecs& each : AllCodecs()) names.push_back(DialectName(each.format));
+  for (const ArrayDialect format : kDialects) names.push_back(DialectName(format));
   return names;
 }
 
 std::vector<std::string_view> CodecNames() {
   std::vector<std::string_view> names;
-  for (const NamedCodecs& each : AllCodecs()) {
-    for (const std::string_view name : each.names) {
-      if (!IsOneOf(names, name)) names.push_back(name);
+  for (const ArrayDialect format : kDialects) {
+    for (const ShortCodec& codec : ShortCodecs(format)) {
+      if (!IsOneOf(names, codec.name)) names.push_back(codec.name);
     }
   }
   return names;
 }
 
 Result<ArrayDialect> FormatOf(const std::string& name) {
-  for (const NamedCodecs& each : AllCodecs()) {
-    if (name == DialectName(each.format)) return each.format;
+  for (const ArrayDialect format : kDialects) {
+    if (name == DialectName(format)) return format;
   }
   return WrongOption("--format", "expected " + Alternatives(FormatNames()));
 }

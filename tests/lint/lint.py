@@ -199,7 +199,6 @@ NAMING_MEMBERS = {
     "store/dataset/dataset_details.cc": "shows the codecs of an index as the document has them",
     "store/dataset/plain_datasets.cc": "tells documents of N5 from others",
     "store/dataset/view_source.cc": "tells documents of N5 from others",
-    "fs/cli/create_options.cc": "writes the codec of a schema",
 }
 
 

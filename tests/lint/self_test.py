@@ -151,8 +151,8 @@ class SelfTest(unittest.TestCase):
         self.put("store/copy/copy.cc", 'int a;\nauto sizes = document.Find("chunk_sizes");\n')
         self.finds("parsed_once", "store/copy/copy.cc:2: names the member chunk_sizes")
         self.put("store/copy/copy.cc", "int a;\n")
-        self.put("fs/cli/create_options.cc", "int a;\n")
-        self.finds("parsed_once", "fs/cli/create_options.cc: names no member")
+        self.put("store/copy/copy_places.cc", "int a;\n")
+        self.finds("parsed_once", "store/copy/copy_places.cc: names no member")
 
     def test_a_look_at_shards_in_fs_is_found(self):
         self.put("fs/tree/node.cc", "// of its ShardSet\nint a;\n")
