@@ -294,6 +294,7 @@ Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
   if (AnyUnit(schema.dimension_units)) {
     json.Set("dimension_units", DimensionUnitsJson(schema.dimension_units));
   }
+  QuoteBareNumbers(json);
   return json;
 }
 
