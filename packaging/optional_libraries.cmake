@@ -55,6 +55,7 @@ unshard_library(LZMA liblzma)
 unshard_library(BROTLI libbrotlidec libbrotlienc)
 unshard_library(PNG libpng)
 unshard_library(JXL libjxl)
+unshard_library(ZFP HEADER zfp.h LIBRARY zfp)
 # The kernel takes and answers requests over it.
 unshard_library(URING liburing)
 

@@ -6,18 +6,46 @@
 namespace unshard {
 
 // To add a codec: a source of this folder that defines its function, `const CodecDefinition&
-// DeltaCodec()`, and the name of the function here.
-#define UNSHARD_EACH_CODEC(each)                                                                  \
-  each(TransposeCodec) each(DeltaCodec) each(FixedScaleOffsetCodec) each(AsTypeCodec)             \
-      each(NumcodecsPackBitsCodec) each(QuantizeCodec) each(BitRoundCodec) each(ScaleOffsetCodec) \
-          each(CastValueCodec) each(ReshapeCodec) each(BytesCodec) each(PackBitsCodec)            \
-              each(N5BlockCodec) each(ShardingIndexedCodec) each(CompressedSegmentationCodec)     \
-                  each(JpegCodec) each(PngCodec) each(CompressoCodec) each(CrackleCodec)          \
-                      each(JpegXlCodec) each(ZstdCodec) each(GzipCodec) each(ZlibCodec)           \
-                          each(BloscCodec) each(Bzip2Codec) each(Lz4Codec) each(Lz4BlocksCodec)   \
-                              each(LzmaCodec) each(ShuffleCodec) each(Crc32cCodec)                \
-                                  each(Crc32Codec) each(Adler32Codec) each(Fletcher32Codec)       \
-                                      each(JenkinsLookup3Codec)
+// DeltaCodec()`, and a line here with the name of the function.
+// clang-format off: a line for each codec
+#define UNSHARD_EACH_CODEC(each) \
+  each(TransposeCodec) \
+  each(DeltaCodec) \
+  each(FixedScaleOffsetCodec) \
+  each(AsTypeCodec) \
+  each(NumcodecsPackBitsCodec) \
+  each(QuantizeCodec) \
+  each(BitRoundCodec) \
+  each(ScaleOffsetCodec) \
+  each(CastValueCodec) \
+  each(ReshapeCodec) \
+  each(BytesCodec) \
+  each(PackBitsCodec) \
+  each(N5BlockCodec) \
+  each(ShardingIndexedCodec) \
+  each(CompressedSegmentationCodec) \
+  each(JpegCodec) \
+  each(PngCodec) \
+  each(CompressoCodec) \
+  each(CrackleCodec) \
+  each(JpegXlCodec) \
+  each(ZfpcCodec) \
+  each(ZfpCodec) \
+  each(ZstdCodec) \
+  each(GzipCodec) \
+  each(ZlibCodec) \
+  each(BloscCodec) \
+  each(Bzip2Codec) \
+  each(Lz4Codec) \
+  each(Lz4BlocksCodec) \
+  each(LzmaCodec) \
+  each(ShuffleCodec) \
+  each(Crc32cCodec) \
+  each(Crc32Codec) \
+  each(Adler32Codec) \
+  each(Fletcher32Codec) \
+  each(JenkinsLookup3Codec)
+// clang-format on
 
 #define UNSHARD_DECLARE_CODEC(codec) const CodecDefinition& codec();
 UNSHARD_EACH_CODEC(UNSHARD_DECLARE_CODEC)

@@ -25,7 +25,7 @@ tl::unexpected<Error> NotInBuild(const Library& library, std::string_view subjec
 // The libraries of codec/: the file of each one's codec defines its function.
 #define UNSHARD_EACH_LIBRARY(each)                                                              \
   each(Zlib) each(Isal) each(Libdeflate) each(Libzstd) each(Libblosc) each(Liblz4) each(Libbz2) \
-      each(Liblzma) each(Libbrotli) each(Libpng) each(Libjxl)
+      each(Liblzma) each(Libbrotli) each(Libpng) each(Libjxl) each(Libzfp)
 #define UNSHARD_DECLARE(name) const Library& name();
 UNSHARD_EACH_LIBRARY(UNSHARD_DECLARE)
 #undef UNSHARD_DECLARE

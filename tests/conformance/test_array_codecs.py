@@ -15,6 +15,7 @@ import tensorstore as ts
 import z5py
 import zarr
 import zarr.codecs.numcodecs as numcodecs3
+import zfpy
 from zarr.abc.codec import ArrayBytesCodec
 from zarr.registry import register_codec
 
@@ -470,3 +471,26 @@ def test_tensorstore_zarr2(tmp_path, array_codec, compressor):
         np.testing.assert_array_equal(again.read().result(), values)
         if not OTHER_STREAMS & {(compressor or {}).get("id")}:
             same_files(path, new)
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8", "<i4", "<i8"])
+def test_zfp_is_that_of_zfpy(tmp_path, array_codec, dtype):
+    rng, _ = draws(9, np.dtype(dtype).num)
+    modes = [({"mode": "reversible"}, {}), ({"mode": "fixed_rate", "rate": 16}, {"rate": 16}),
+             ({"mode": "fixed_precision", "precision": 20}, {"precision": 20}),
+             ({"mode": "fixed_accuracy", "tolerance": 0.1}, {"tolerance": 0.1})]
+    for rank in (1, 2, 3, 4):
+        values = (rng.random(rng.integers(1, 9, rank)) * 1000).astype(dtype)
+        for number, (configuration, options) in enumerate(modes[:4 if dtype[1] == "f" else 3]):
+            path, new = tmp_path / f"{rank}-{number}", tmp_path / f"new-{rank}-{number}"
+            key = "/".join(["c", *"0" * rank])
+            (path / key).parent.mkdir(parents=True)
+            (path / key).write_bytes(zfpy.compress_numpy(values, write_header=False, **options))
+            (path / "zarr.json").write_text(json.dumps({
+                "zarr_format": 3, "node_type": "array", "shape": values.shape, "data_type": values.dtype.name,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": values.shape}},
+                "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+                "codecs": [{"name": "zfp", "configuration": configuration}]}))
+            read(array_codec, path, zfpy.decompress_numpy(zfpy.compress_numpy(values, **options)))
+            write(array_codec, path, new, values)
+            assert (new / key).read_bytes() == (path / key).read_bytes(), configuration

@@ -285,6 +285,15 @@ def test_labels_of_cloudvolume(program, random, encoding):
     assert np.array_equal(Codec(program, encoding, voxels).decode(written), voxels)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_zfpc_of_cloudvolume(program, random, dtype):
+    for channels in (1, 1, 3):
+        shape = (*random_shape(random), channels)
+        voxels = np.asfortranarray((random.random(shape) * 200).astype(dtype))
+        written = cloudvolume.encode(voxels, "zfpc")
+        assert np.array_equal(Codec(program, "zfpc", voxels).decode(written), voxels)
+
+
 @pytest.mark.parametrize("encoding", sorted(TYPES))
 def test_damage_is_reported_or_read_as_something(program, random, encoding):
     """Never a crash, never another size."""

@@ -41,7 +41,8 @@
   TARGET(sealed_name, FuzzSealedName)                          \
   TARGET(segmentation_decoding, FuzzSegmentationDecoding)      \
   TARGET(zarr_metadata, FuzzZarrMetadata)                      \
-  TARGET(zarr_shard_index, FuzzZarrShardIndex)
+  TARGET(zarr_shard_index, FuzzZarrShardIndex)                 \
+  TARGET(zfp_decoding, FuzzZfpDecoding)
 
 namespace unshard {
 

@@ -27,7 +27,7 @@ def test_version_lists_all_that_the_build_lacks(run_unshard):
     lines = run_unshard("--version").stdout.splitlines()
     assert len(lines) == 3 and lines[1].startswith("with: zlib ")
     assert lines[2] == ("without: isa-l, libdeflate, zstd (libzstd), blosc (libblosc), lz4 (liblz4), bz2 (libbz2), "
-                        "lzma (liblzma), br (libbrotli), png (libpng), jxl (libjxl), io_uring (liburing)")
+                        "lzma (liblzma), br (libbrotli), png (libpng), jxl (libjxl), zfp (libzfp), io_uring (liburing)")
 
 
 def test_chunks_are_presented_as_stored_and_written(arrays, work, mount):

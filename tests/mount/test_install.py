@@ -90,7 +90,7 @@ def test_version_lists_the_libraries_that_the_build_has_and_lacks(run_unshard):
     assert len(lacking) <= 1 and all(line.startswith("without: ") for line in lacking)
     named = re.findall(r"isa-l|lib\w+", having + "".join(lacking))
     assert sorted(named) == sorted(["isa-l", "libdeflate", "libzstd", "libblosc", "liblz4", "libbz2", "liblzma",
-                                    "libbrotli", "libpng", "libjxl", "liburing"])
+                                    "libbrotli", "libpng", "libjxl", "libzfp", "liburing"])
     said = re.findall(r"(isa-l|lib\w+) \d+\.\d", having)
     assert set(re.findall(r"isa-l|lib\w+", having)) - set(said) <= {"liburing"}, "each says its version but this one"
 
