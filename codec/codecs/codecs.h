@@ -7,7 +7,7 @@ namespace unshard {
 
 // To add a codec: a source of this folder that defines its function, `const CodecDefinition&
 // DeltaCodec()`, and a line here with the name of the function.
-// clang-format off: a line for each codec
+// clang-format off
 #define UNSHARD_EACH_CODEC(each) \
   each(TransposeCodec) \
   each(DeltaCodec) \
