@@ -43,11 +43,11 @@ class Reader {
   Result<bool> ReadZarr3(const Text& document);
   Result<bool> ReadZarr2(const std::optional<Text>& array);
   Result<bool> ReadN5(const std::optional<Text>& attributes);
-  Status AddZarr3(const std::string& below, const Text& document);
-  Status AddZarr2(const std::string& below, const Text& document);
-  Status AddN5(const std::string& below, const Text& document);
+  // Adds the array that has a document of Zarr or N5.
+  Status AddArray(const std::string& below, const Text& document);
+  Status AddOnlyArray(const Text& document);
   // The levels of a multiscale, or none.
-  Status AddOmeLevels(const char* name, Status (Reader::*add)(const std::string&, const Text&));
+  Status AddOmeLevels();
   void Add(const std::string& below, ArrayMetadata array, ViewSource::Level level);
 
   ObjectStore& store_;
@@ -129,41 +129,38 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
   return true;
 }
 
-Status Reader::AddZarr3(const std::string& below, const Text& document) {
-  const std::string name = JoinPath(below, "zarr.json");
-  auto node = ParseZarrMetadata(document.json);
-  if (!node) return At(name, std::move(node).error());
-  if (!node->array.voxels) return At(name, node->array.voxels.error());
-  ViewSource::Level level;
-  level.zarr_shards = std::move(node->sharded);
-  level.layout = document.text;
-  if (level.zarr_shards) level.stored_layout = std::move(node->layout);
-  Add(below, std::move(node->array), std::move(level));
-  return {};
-}
-
-Status Reader::AddZarr2(const std::string& below, const Text& document) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto attributes, Document(below, ".zattrs"));
+Status Reader::AddArray(const std::string& below, const Text& document) {
+  const ArrayDialect dialect = source_.dataset.dialect;
+  std::optional<Text> attributes;
+  if (dialect == ArrayDialect::kZarr2) {
+    UNSHARD_ASSIGN_OR_RETURN(attributes, Document(below, ".zattrs"));
+  }
   const JsonValue given = attributes ? attributes->json : JsonValue();
-  auto array = ReadArray(ArrayDialect::kZarr2, document.json, given);
-  if (!array) return At(JoinPath(below, ".zarray"), std::move(array).error());
-  ViewSource::Level level;
-  level.layout = WriteJson(JsonValue::Array({document.json, given}), 0);
-  Add(below, *std::move(array), std::move(level));
-  return {};
-}
-
-Status Reader::AddN5(const std::string& below, const Text& document) {
-  auto array = ReadArray(ArrayDialect::kN5, document.json, {});
-  if (!array) return At(JoinPath(below, "attributes.json"), std::move(array).error());
   ViewSource::Level level;
   level.layout = document.text;
+  if (dialect == ArrayDialect::kZarr2) {
+    level.layout = WriteJson(JsonValue::Array({document.json, given}), 0);
+  }
+  const auto read = [&]() -> Result<ArrayMetadata> {
+    if (dialect != ArrayDialect::kZarr3) return ReadArray(dialect, document.json, given);
+    UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(document.json));
+    level.zarr_shards = std::move(node.sharded);
+    if (level.zarr_shards) level.stored_layout = std::move(node.layout);
+    return ForVoxels(std::move(node.array));
+  };
+  auto array = read();
+  if (!array) return At(JoinPath(below, ArrayDocumentName(dialect)), std::move(array).error());
   Add(below, *std::move(array), std::move(level));
   return {};
 }
 
-Status Reader::AddOmeLevels(const char* name,
-                            Status (Reader::*add)(const std::string&, const Text&)) {
+Status Reader::AddOnlyArray(const Text& document) {
+  source_.dataset.kind = Kind::kArray;
+  source_.closed = true;
+  return AddArray("", document);
+}
+
+Status Reader::AddOmeLevels() {
   SourceDataset& dataset = source_.dataset;
   auto paths = OmeLevelPaths(OmeOf(dataset.dialect, dataset.attributes));
   if (!paths) return At(source_.document, std::move(paths).error());
@@ -173,12 +170,13 @@ Status Reader::AddOmeLevels(const char* name,
                 Error{ErrorCode::kNotSupported, "multiscales[0]: the path " + below +
                                                     " does not name a directory below the group"});
     }
+    const char* const name = ArrayDocumentName(dataset.dialect);
     UNSHARD_ASSIGN_OR_RETURN(const auto document, Document(below, name));
     if (!document) {
       return At(JoinPath(below, name),
                 Error{ErrorCode::kDataLoss, "expected the array of a level"});
     }
-    UNSHARD_RETURN_IF_ERROR((this->*add)(below, *document));
+    UNSHARD_RETURN_IF_ERROR(AddArray(below, *document));
   }
   if (!paths->empty()) dataset.kind = Kind::kPyramid;
   return {};
@@ -188,9 +186,7 @@ Result<bool> Reader::ReadZarr3(const Text& document) {
   SourceDataset& dataset = source_.dataset;
   dataset.dialect = ArrayDialect::kZarr3;
   if (TextOf(document.json, "node_type") == "array") {
-    dataset.kind = Kind::kArray;
-    source_.closed = true;
-    UNSHARD_RETURN_IF_ERROR(AddZarr3("", document));
+    UNSHARD_RETURN_IF_ERROR(AddOnlyArray(document));
     return true;
   }
   if (auto group = ParseZarrMetadata(document.json); !group) {
@@ -199,7 +195,7 @@ Result<bool> Reader::ReadZarr3(const Text& document) {
   if (const JsonValue* attributes = document.json.Find("attributes")) {
     if (attributes->is_object()) dataset.attributes = *attributes;
   }
-  UNSHARD_RETURN_IF_ERROR(AddOmeLevels("zarr.json", &Reader::AddZarr3));
+  UNSHARD_RETURN_IF_ERROR(AddOmeLevels());
   return true;
 }
 
@@ -207,14 +203,12 @@ Result<bool> Reader::ReadZarr2(const std::optional<Text>& array) {
   SourceDataset& dataset = source_.dataset;
   dataset.dialect = ArrayDialect::kZarr2;
   if (array) {
-    dataset.kind = Kind::kArray;
-    source_.closed = true;
-    UNSHARD_RETURN_IF_ERROR(AddZarr2("", *array));
+    UNSHARD_RETURN_IF_ERROR(AddOnlyArray(*array));
     return true;
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto attributes, Document("", ".zattrs"));
   if (attributes && attributes->json.is_object()) dataset.attributes = attributes->json;
-  UNSHARD_RETURN_IF_ERROR(AddOmeLevels(".zarray", &Reader::AddZarr2));
+  UNSHARD_RETURN_IF_ERROR(AddOmeLevels());
   return true;
 }
 
@@ -227,16 +221,14 @@ Result<bool> Reader::ReadN5(const std::optional<Text>& attributes) {
   };
   if (attributes && attributes->json.is_object()) dataset.attributes = attributes->json;
   if (attributes && is_dataset(attributes->json)) {
-    dataset.kind = Kind::kArray;
-    source_.closed = true;
-    UNSHARD_RETURN_IF_ERROR(AddN5("", *attributes));
+    UNSHARD_RETURN_IF_ERROR(AddOnlyArray(*attributes));
     return true;
   }
   for (std::size_t i = 0; i < kMostLevels; ++i) {
     const std::string below = "s" + std::to_string(i);
     UNSHARD_ASSIGN_OR_RETURN(const auto level, Document(below, "attributes.json"));
     if (!level || !is_dataset(level->json)) break;
-    UNSHARD_RETURN_IF_ERROR(AddN5(below, *level));
+    UNSHARD_RETURN_IF_ERROR(AddArray(below, *level));
   }
   if (!dataset.levels.empty()) {
     dataset.kind = Kind::kPyramid;
