@@ -125,7 +125,7 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
   PyramidGeometry geometry;
   const std::size_t rank = dataset.levels.front().array.rank();
   for (const std::string& name : OmeAxisNames(OmeOf(dataset.dialect, dataset.attributes), rank)) {
-    geometry.axes.push_back({name, KindOfAxis(name), ""});
+    geometry.axes.push_back(AxisNamed(name));
   }
   if (geometry.axes.size() != rank) {
     return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: the arrays have other axes");

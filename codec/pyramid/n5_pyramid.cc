@@ -54,22 +54,15 @@ std::optional<Pixel> PixelOf(const JsonValue& attributes, std::size_t rank) {
   return Pixel{ReversedAxes(*std::move(size)), unit.empty() ? "nm" : unit};
 }
 
-std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array) {
-  static constexpr std::array<std::string_view, 5> kByConvention = {"x", "y", "z", "c", "t"};
-  std::vector<PyramidAxis> axes;
-  const std::size_t rank = array.rank();
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    PyramidAxis made;
-    const std::size_t from_fastest = rank - 1 - axis;
-    if (axis < array.axis_names.size() && array.axis_names[axis]) {
-      made.name = *array.axis_names[axis];
-    } else if (from_fastest < kByConvention.size()) {
-      made.name = kByConvention[from_fastest];
-    } else {
-      made.name = "dim" + std::to_string(from_fastest);
-    }
-    made.kind = KindOfAxis(made.name);
-    axes.push_back(std::move(made));
+// Axes without a name have those of the convention.
+std::vector<PyramidAxis> NamedAxesOf(const ArrayMetadata& array) {
+  static constexpr std::array<const char*, 5> kByConvention = {"x", "y", "z", "c", "t"};
+  std::vector<PyramidAxis> axes = AxesOf(array);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (i < array.axis_names.size() && array.axis_names[i]) continue;
+    const std::size_t from_fastest = axes.size() - 1 - i;
+    axes[i] = AxisNamed(from_fastest < kByConvention.size() ? kByConvention[from_fastest]
+                                                            : "dim" + std::to_string(from_fastest));
   }
   return axes;
 }
@@ -156,7 +149,7 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
                                      const std::vector<PyramidLevel>& levels) {
   PyramidGeometry geometry;
   if (levels.empty()) return geometry;
-  geometry.axes = AxesOf(levels.front().array);
+  geometry.axes = NamedAxesOf(levels.front().array);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (levels[i].array.rank() != geometry.axes.size()) {
       return Fail(ErrorCode::kDataLoss, levels[i].path,

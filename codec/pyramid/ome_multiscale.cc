@@ -38,9 +38,7 @@ JsonValue AxisJson(const PyramidAxis& axis) {
 // where the version or the name tells it, a type.
 std::vector<JsonValue> AxesOf(const JsonValue& multiscale, std::size_t rank) {
   std::vector<JsonValue> axes;
-  const auto add = [&](const std::string& name) {
-    axes.push_back(AxisJson({name, KindOfAxis(name), ""}));
-  };
+  const auto add = [&](const std::string& name) { axes.push_back(AxisJson(AxisNamed(name))); };
   if (multiscale.Find("axes") == nullptr && rank == kImpliedAxes.size()) {
     for (const std::string_view name : kImpliedAxes) add(std::string(name));
   }
@@ -136,9 +134,8 @@ Result<std::vector<PyramidAxis>> ReadAxes(const JsonValue& multiscale, std::size
   }
   std::vector<PyramidAxis> read;
   for (const JsonValue& axis : axes) {
-    PyramidAxis made{TextOf(axis, "name"), {}, {}};
+    PyramidAxis made = AxisNamed(TextOf(axis, "name"));
     const std::string type = TextOf(axis, "type");
-    made.kind = KindOfAxis(made.name);
     for (const auto& [kind, name] : kTypes) {
       if (type == name) made.kind = kind;
     }

@@ -16,19 +16,11 @@ namespace {
 // The geometry of one array, from its units and its origin.
 Result<PyramidGeometry> GeometryOfArray(const ArrayMetadata& array) {
   PyramidGeometry geometry;
+  geometry.axes = AxesOf(array);
   LevelPosition level;
   for (std::size_t axis = 0; axis < array.rank(); ++axis) {
-    PyramidAxis made;
-    if (axis < array.axis_names.size()) made.name = array.axis_names[axis].value_or("");
-    made.kind = KindOfAxis(made.name);
-    double resolution = 1;
-    if (axis < array.units.size() && array.units[axis]) {
-      const DimensionUnit& unit = *array.units[axis];
-      const auto nanometres = Nanometres(unit);
-      resolution = nanometres.value_or(unit.multiplier);
-      made.unit = nanometres ? "nm" : unit.base;
-    }
-    geometry.axes.push_back(std::move(made));
+    const bool has_unit = axis < array.units.size() && array.units[axis];
+    const double resolution = has_unit ? TakeUnit(*array.units[axis], geometry.axes[axis]) : 1;
     level.resolution.push_back(resolution);
     level.corner.push_back(static_cast<double>(array.origin.empty() ? 0 : array.origin[axis]) *
                            resolution);
@@ -69,14 +61,33 @@ Result<PyramidGeometry> GeometryOf(const SourceDataset& dataset) {
   return GeometryOfOme(OmeOf(dataset.dialect, dataset.attributes), dataset.levels);
 }
 
-}  // namespace
-
-PyramidAxis::Kind KindOfAxis(std::string_view name) {
-  const std::string lower = LowerCase(std::string(name));
+PyramidAxis::Kind KindOfAxis(const std::string& name) {
+  const std::string lower = LowerCase(name);
   if (lower == "x" || lower == "y" || lower == "z") return PyramidAxis::Kind::kSpace;
   if (lower == "c" || lower == "channel") return PyramidAxis::Kind::kChannel;
   if (lower == "t" || lower == "time") return PyramidAxis::Kind::kTime;
   return PyramidAxis::Kind::kOther;
+}
+
+}  // namespace
+
+PyramidAxis AxisNamed(std::string name) {
+  const PyramidAxis::Kind kind = KindOfAxis(name);
+  return {std::move(name), kind, {}};
+}
+
+std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array) {
+  std::vector<PyramidAxis> axes(array.rank());
+  for (std::size_t i = 0; i < std::min(axes.size(), array.axis_names.size()); ++i) {
+    axes[i] = AxisNamed(array.axis_names[i].value_or(""));
+  }
+  return axes;
+}
+
+double TakeUnit(const DimensionUnit& voxel, PyramidAxis& axis) {
+  const auto nanometres = Nanometres(voxel);
+  axis.unit = nanometres ? "nm" : voxel.base;
+  return nanometres.value_or(voxel.multiplier);
 }
 
 Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {

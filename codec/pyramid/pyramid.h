@@ -45,8 +45,13 @@ struct PyramidAxis {
   // source; "": none.
   std::string unit;
 };
-// The kind of an axis by its name: x, y, z; c or channel; t or time.
-PyramidAxis::Kind KindOfAxis(std::string_view name);
+// An axis of this name, of the kind that the name tells (x, y, z; c or channel; t or time).
+PyramidAxis AxisNamed(std::string name);
+// The axes of an array by its names alone; "" where it has none.
+std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array);
+// Gives the axis the unit of its numbers, and returns the size of a voxel in it. Lengths become
+// nanometres.
+double TakeUnit(const DimensionUnit& voxel, PyramidAxis& axis);
 
 // Where the voxels of a level are, one number an axis, slowest first.
 struct LevelPosition {

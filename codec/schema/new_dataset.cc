@@ -118,16 +118,9 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
   PyramidGeometry geometry;
   std::vector<double> finest;
   for (std::size_t i = 0; i < pyramid.labels.size(); ++i) {
-    const std::string& label = pyramid.labels[i];
-    PyramidAxis axis{label, KindOfAxis(label), ""};
-    finest.push_back(1);
-    if (i < pyramid.units.size() && pyramid.units[i]) {
-      const DimensionUnit& unit = *pyramid.units[i];
-      const auto nanometres = Nanometres(unit);
-      finest.back() = nanometres.value_or(unit.multiplier);
-      axis.unit = nanometres ? "nm" : unit.base;
-    }
-    geometry.axes.push_back(std::move(axis));
+    PyramidAxis& axis = geometry.axes.emplace_back(AxisNamed(pyramid.labels[i]));
+    const bool has_unit = i < pyramid.units.size() && pyramid.units[i];
+    finest.push_back(has_unit ? TakeUnit(*pyramid.units[i], axis) : 1);
   }
   const bool has_length = std::any_of(geometry.axes.begin(), geometry.axes.end(),
                                       [](const PyramidAxis& axis) { return axis.unit == "nm"; });

@@ -10,13 +10,9 @@ namespace {
 Result<SpatialAxes> SpaceOf(const SourceDataset& dataset, std::size_t level) {
   const ArrayMetadata& array = dataset.levels[level].array;
   UNSHARD_ASSIGN_OR_RETURN(const PyramidGeometry geometry, ReadGeometry(dataset));
-  AxisMap map;  // of channel, z, y, x
-  if (array.dialect == ArrayDialect::kPrecomputed) {
-    map = {0, 1, 2, 3};
-  } else {
-    UNSHARD_ASSIGN_OR_RETURN(
-        map, MapAxes(geometry.axes, array.shape, array.dialect, ArrayDialect::kPrecomputed));
-  }
+  UNSHARD_ASSIGN_OR_RETURN(
+      const AxisMap map,  // of channel, z, y, x
+      MapAxes(geometry.axes, array.shape, array.dialect, ArrayDialect::kPrecomputed));
   SpatialAxes space;
   if (map[0] && array.shape[*map[0]] != 1) space.channel = map[0];
   const LevelPosition& position = geometry.levels[level];

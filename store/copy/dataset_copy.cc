@@ -26,13 +26,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 // The names of the axes, slowest first, as far as the metadata have them.
 std::vector<PyramidAxis> AxesOf(const SourceDataset& dataset, const ArrayMetadata& array) {
   const auto geometry = ReadGeometry(dataset);
-  if (geometry && geometry->axes.size() == array.rank()) return geometry->axes;
-  std::vector<PyramidAxis> axes(array.rank());
-  for (std::size_t i = 0; i < std::min(axes.size(), array.axis_names.size()); ++i) {
-    axes[i].name = array.axis_names[i].value_or("");
-    axes[i].kind = KindOfAxis(axes[i].name);
-  }
-  return axes;
+  return geometry && geometry->axes.size() == array.rank() ? geometry->axes : AxesOf(array);
 }
 
 // The same, as members of the array.

@@ -10,7 +10,7 @@ using Kind = PyramidAxis::Kind;
 
 std::vector<PyramidAxis> Named(std::initializer_list<const char*> names) {
   std::vector<PyramidAxis> axes;
-  for (const char* name : names) axes.push_back({name, KindOfAxis(name), ""});
+  for (const char* name : names) axes.push_back(AxisNamed(name));
   return axes;
 }
 

@@ -59,7 +59,7 @@ ArrayMetadata Scale(const std::string& size, const std::string& chunk,
 
 std::vector<PyramidAxis> Named(std::initializer_list<const char*> names) {
   std::vector<PyramidAxis> axes;
-  for (const char* name : names) axes.push_back({name, KindOfAxis(name), ""});
+  for (const char* name : names) axes.push_back(AxisNamed(name));
   return axes;
 }
 
@@ -124,6 +124,12 @@ TEST(CopiedChunks, BytesAreCopiedWhereTheChunksAreTheSame) {
             BlockForm::kTranscode);
   const auto raw = Zarr3("[4,4,4]", "[2,2,2]", List({kLittle}));
   EXPECT_EQ(Copy(raw, Scale("[4,4,4]", "[2,2,2]")).form(), BlockForm::kCopy);
+  // What the only chunk has beyond the array is clipped in volumes, and encoded in Zarr.
+  EXPECT_EQ(Copy(Scale("[4,4,4]", "[4,4,4]"), Scale("[4,4,4]", "[8,4,4]")).form(),
+            BlockForm::kCopy);
+  EXPECT_EQ(Copy(raw, Zarr3("[4,4,4]", "[2,2,8]", List({kLittle}))).form(), BlockForm::kTranscode);
+  EXPECT_EQ(Copy(Zarr3("[4]", "[4]", List({kLittle})), Zarr3("[4]", "[8]", List({kLittle}))).form(),
+            BlockForm::kTranscode);
   // Chunks at the end of the array are clipped in one of the two.
   EXPECT_EQ(Copy(Zarr3("[4,4,5]", "[2,2,2]", List({kLittle})), Scale("[5,4,4]", "[2,2,2]")).form(),
             BlockForm::kTranscode);
