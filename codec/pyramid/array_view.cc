@@ -124,17 +124,16 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   CarryMissingValue(stored, dataset.kind == SourceDataset::Kind::kPyramid, presented);
   const ChainSpec compression =
       options.of_copy ? CompressionOfCopy(stored, to) : options.compression;
-  UNSHARD_ASSIGN_OR_RETURN(array.form, PlanBlocks(stored, array.axes, compression, presented));
+  UNSHARD_RETURN_IF_ERROR(PlanBlocks(stored, array.axes, compression, presented));
   return array;
 }
 
 Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored, bool of_copy) {
-  PresentedArray array{stored, stored, SameAxes(stored.rank()), BlockForm::kCopy};
+  PresentedArray array{stored, stored, SameAxes(stored.rank())};
   ArrayMetadata& presented = array.presented;
   presented.shard_shape.reset();
   presented.sharding = JsonValue();
-  if (of_copy) return array;
-  UNSHARD_ASSIGN_OR_RETURN(array.form, PlanRawBlocks(stored, presented));
+  if (!of_copy) UNSHARD_RETURN_IF_ERROR(PlanRawBlocks(stored, presented));
   return array;
 }
 

@@ -102,15 +102,19 @@ Status SetCodec(PlainItems items, ArrayMetadata& array) {
   return {};
 }
 
+// Whether chunks of a view can have the items of stored ones. The header of an N5 block has its
+// shape.
+bool CanHaveItems(const ArrayMetadata& stored, const ArrayMetadata& presented,
+                  const AxisMap& axes) {
+  return presented.dialect == ArrayDialect::kN5 || HasSameChunks(stored, presented, axes);
+}
+
 // The stored items, for SetCodec of the presented array; nothing where its format cannot express
 // them.
 std::optional<PlainItems> KeptItems(const ArrayMetadata& stored, const AxisMap& axes,
                                     const ArrayMetadata& presented) {
   auto items = PlainItemsOf(ItemsOf(stored));
-  // The header of an N5 block has its shape, which may reach beyond the array.
-  const bool has_shape =
-      presented.dialect == ArrayDialect::kN5 || HasSameChunks(stored, presented, axes);
-  const bool is_kept = has_shape && items &&
+  const bool is_kept = items && CanHaveItems(stored, presented, axes) &&
                        CanExpressOrder(presented.dialect, items->order, axes) &&
                        CanExpressBytes(presented, items->big_endian);
   if (!is_kept) return std::nullopt;
@@ -161,6 +165,22 @@ std::optional<CodecSpec> KeptIn(ArrayDialect to, CodecSpec codec, std::uint32_t 
   return SpellCodec(codec, to, item_size);
 }
 
+// How chunks are made that can have the items of those of `from`.
+BlockForm FormOf(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+  const CodecChain& stored = ItemsOf(from);
+  if (!SameEncoding(stored, ItemsOf(to))) return BlockForm::kTranscode;
+  const bool same_axes = axes == SameAxes(from.rank());
+  const auto plain = PlainItemsOf(stored);
+  const bool same_items = same_axes || (plain && plain->order.empty() && KeepsOrder(axes));
+  if (!same_items) return BlockForm::kTranscode;
+  const bool has_header = from.dialect == ArrayDialect::kN5;
+  if (has_header == (to.dialect == ArrayDialect::kN5)) {
+    // The header of an N5 block lists the extents in the order of the axes.
+    return has_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
+  }
+  return has_header ? BlockForm::kStripHeader : BlockForm::kAddHeader;
+}
+
 }  // namespace
 
 std::optional<PlainItems> PlainItemsOf(const CodecChain& chain) {
@@ -182,19 +202,12 @@ std::optional<PlainItems> PlainItemsOf(const CodecChain& chain) {
   return items;
 }
 
-BlockForm FormOf(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
-  const CodecChain& stored = ItemsOf(from);
-  if (!SameEncoding(stored, ItemsOf(to))) return BlockForm::kTranscode;
-  const bool same_axes = axes == SameAxes(from.rank());
-  const auto plain = PlainItemsOf(stored);
-  const bool same_items = same_axes || (plain && plain->order.empty() && KeepsOrder(axes));
-  if (!same_items) return BlockForm::kTranscode;
-  const bool has_header = from.dialect == ArrayDialect::kN5;
-  if (has_header == (to.dialect == ArrayDialect::kN5)) {
-    // The header of an N5 block lists the extents in the order of the axes.
-    return has_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
-  }
-  return has_header ? BlockForm::kStripHeader : BlockForm::kAddHeader;
+BlockForm FormOfCopy(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+  return HasSameChunks(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
+}
+
+BlockForm FormOfView(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+  return CanHaveItems(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
 }
 
 ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to) {
@@ -215,22 +228,20 @@ ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to) {
   return {*KeptIn(to, CodecOfZarr3(is_gzip ? "gzip" : "zstd"), item_size)};
 }
 
-Result<BlockForm> PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes,
-                             const ChainSpec& compression, ArrayMetadata& presented) {
-  if (auto kept = KeptItems(stored, axes, presented)) {
-    UNSHARD_RETURN_IF_ERROR(SetCodec(*std::move(kept), presented));
-    return FormOf(stored, presented, axes);
+Status PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes, const ChainSpec& compression,
+                  ArrayMetadata& presented) {
+  auto items = KeptItems(stored, axes, presented);
+  if (!items) {
+    items.emplace();
+    UNSHARD_ASSIGN_OR_RETURN(items->compression, SpellAll(compression, presented));
   }
-  UNSHARD_ASSIGN_OR_RETURN(ChainSpec spelled, SpellAll(compression, presented));
-  UNSHARD_RETURN_IF_ERROR(SetCodec({{}, false, std::move(spelled)}, presented));
-  return BlockForm::kTranscode;
+  return SetCodec(*std::move(items), presented);
 }
 
-Result<BlockForm> PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented) {
+Status PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented) {
   PlainItems items = PlainItemsOf(ItemsOf(stored)).value_or(PlainItems());
   items.compression.clear();
-  UNSHARD_RETURN_IF_ERROR(SetCodec(std::move(items), presented));
-  return FormOf(stored, presented, SameAxes(stored.rank()));
+  return SetCodec(std::move(items), presented);
 }
 
 }  // namespace unshard

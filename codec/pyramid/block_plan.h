@@ -28,18 +28,20 @@ struct PlainItems {
 // Nothing where the chain has other codecs than transposes, `bytes` and those.
 std::optional<PlainItems> PlainItemsOf(const CodecChain& chain);
 
-// How chunks of `to` are made of those of `from`, where each chunk has the voxels of one of
-// those, and all have the same shape or are clipped alike. `axes`: for each axis of `to`, that of
-// `from`. Requires: both have codecs.
-BlockForm FormOf(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+// How the chunks of a copy, or of a view, are made of those of `from`: kTranscode unless
+// HasSameChunks, or where the encodings differ. The blocks of a view as N5 may reach beyond the
+// array, as stored chunks do. `axes`: for each axis of `to`, that of `from`. Requires: both have
+// codecs.
+BlockForm FormOfCopy(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+BlockForm FormOfView(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
 
-// Gives `presented`, which has all else, its codec, and returns how its chunks are made: in the
-// form of the stored ones where its format can express them, else encoded again with `compression`.
-// Fails with kNotSupported, naming the codec, where the format lacks that.
-Result<BlockForm> PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes,
-                             const ChainSpec& compression, ArrayMetadata& presented);
+// Gives `presented`, which has all else, its codec: that of the stored chunks where its format can
+// express it, else raw items, compressed by `compression`. Fails with kNotSupported, naming the
+// codec, where the format lacks that.
+Status PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes, const ChainSpec& compression,
+                  ArrayMetadata& presented);
 // The same for the same format without compression.
-Result<BlockForm> PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented);
+Status PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented);
 // The compression of the chunks of a copy that are encoded again: that of the stored ones where the
 // format has it, by the first compressor that it has; else zstd, in N5 gzip. Empty where stored
 // chunks are not compressed, and for precomputed volumes, whose encoding `raw` has none.

@@ -101,8 +101,7 @@ Result<ChunkMapping> ChunkMapping::Make(ArrayMetadata from, ArrayMetadata to, Ax
 }
 
 Result<ChunkMapping> ChunkMapping::ForCopy(ArrayMetadata from, ArrayMetadata to, AxisMap axes) {
-  const BlockForm form =
-      HasSameChunks(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
+  const BlockForm form = FormOfCopy(from, to, axes);
   UNSHARD_ASSIGN_OR_RETURN(ChunkMapping mapping,
                            Make(std::move(from), std::move(to), std::move(axes), form));
   UNSHARD_RETURN_IF_ERROR(mapping.CanEncode());
@@ -110,9 +109,10 @@ Result<ChunkMapping> ChunkMapping::ForCopy(ArrayMetadata from, ArrayMetadata to,
 }
 
 Result<ChunkMapping> ChunkMapping::ForView(PresentedArray array) {
+  const BlockForm form = FormOfView(array.stored, array.presented, array.axes);
   UNSHARD_ASSIGN_OR_RETURN(
       ChunkMapping mapping,
-      Make(std::move(array.stored), std::move(array.presented), std::move(array.axes), array.form));
+      Make(std::move(array.stored), std::move(array.presented), std::move(array.axes), form));
   const ChunkGrid& from = mapping.from_grid();
   const ChunkGrid& to = mapping.to_grid();
   for (std::size_t axis = 0; axis < to.rank(); ++axis) {

@@ -25,18 +25,16 @@ struct PresentedArray {
   ArrayMetadata stored;
   ArrayMetadata presented;
   AxisMap axes;  // for each axis of `presented`, that of `stored`
-  BlockForm form = BlockForm::kTranscode;
 };
 
 // Cells are those of GridOf(from) or GridOf(to). Immutable; thread-safe; pure.
 class ChunkMapping {
  public:
-  // Of a copy; its form is kTranscode unless HasSameChunks. Both arrays have codecs. Fails as
-  // GridOf does, and with kNotSupported, naming the codec, where chunks have to be decoded or
-  // encoded that cannot be.
+  // Of a copy, in its FormOfCopy. Both arrays have codecs. Fails as GridOf does, and with
+  // kNotSupported, naming the codec, where chunks have to be decoded or encoded that cannot be.
   static Result<ChunkMapping> ForCopy(ArrayMetadata from, ArrayMetadata to, AxisMap axes);
-  // Of a view, from the stored array to the presented one. Fails in the same way, and with
-  // kNotSupported where a stored chunk has voxels of several presented ones.
+  // Of a view, from the stored array to the presented one, in its FormOfView. Fails in the same
+  // way, and with kNotSupported where a stored chunk has voxels of several presented ones.
   static Result<ChunkMapping> ForView(PresentedArray array);
 
   [[nodiscard]] const ArrayMetadata& from() const { return from_->metadata; }

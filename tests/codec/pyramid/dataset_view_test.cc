@@ -71,8 +71,12 @@ std::vector<std::string> Names(const PresentedDataset& presented) {
   return names;
 }
 
+BlockForm FormOf(const PresentedDataset& shown) {
+  const PresentedArray& array = shown.levels.at(0).array;
+  return FormOfView(array.stored, array.presented, array.axes);
+}
 BlockForm FormOf(const SourceDataset& dataset, ArrayDialect to) {
-  return Present(dataset, to).levels.at(0).array.form;
+  return FormOf(Present(dataset, to));
 }
 
 const std::string kTwoScales = Scale("[37,29,21]", "[10,-6,3]", "[8,8,30]") + "," +
@@ -131,7 +135,7 @@ TEST(DatasetView, UnitsOfASingleArrayBecomeAResolution) {
   const PresentedDataset shown = Present(array, ArrayDialect::kPrecomputed);
   EXPECT_EQ(shown.levels[0].path, "4_8.5_30");
   EXPECT_TRUE(shown.warnings.empty());
-  EXPECT_EQ(shown.levels[0].array.form, BlockForm::kTranscode) << "x is the slowest axis";
+  EXPECT_EQ(FormOf(shown), BlockForm::kTranscode) << "x is the slowest axis";
   const PresentedDataset n5 = Present(array, ArrayDialect::kN5);
   EXPECT_EQ(CompactJson(*n5.documents[0].content.Find("axes")), R"(["z","y","x"])");
 }
@@ -175,7 +179,7 @@ TEST(DatasetView, BlocksThatAreTheSameBytesAreCopiedAndKeepTheirCompression) {
   const SourceDataset gzip =
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
   const PresentedDataset zarr2 = Present(gzip, ArrayDialect::kZarr2);
-  EXPECT_EQ(zarr2.levels[0].array.form, BlockForm::kCopy);
+  EXPECT_EQ(FormOf(zarr2), BlockForm::kCopy);
   EXPECT_EQ(CompactJson(*zarr2.documents[0].content.Find("compressor")),
             R"({"id":"gzip","level":3})");
   EXPECT_EQ(FormOf(gzip, ArrayDialect::kN5), BlockForm::kTranscode) << "other byte order";
@@ -183,7 +187,7 @@ TEST(DatasetView, BlocksThatAreTheSameBytesAreCopiedAndKeepTheirCompression) {
   const SourceDataset big =
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kBig, kGzip})));
   const PresentedDataset n5 = Present(big, ArrayDialect::kN5);
-  EXPECT_EQ(n5.levels[0].array.form, BlockForm::kAddHeader);
+  EXPECT_EQ(FormOf(n5), BlockForm::kAddHeader);
   EXPECT_EQ(TextOf(*n5.documents[0].content.Find("compression"), "type"), "gzip");
 }
 
@@ -196,7 +200,7 @@ TEST(DatasetView, TheShuffleOfBloscIsANameOrANumberAsInEachFormat) {
   };
   const auto zarr3 = [](const SourceDataset& source) {
     const PresentedDataset shown = Present(source, ArrayDialect::kZarr3);
-    EXPECT_EQ(shown.levels[0].array.form, BlockForm::kStripHeader);
+    EXPECT_EQ(FormOf(shown), BlockForm::kStripHeader);
     return CompactJson(shown.documents[0].content.Find("codecs")->items().back());
   };
   EXPECT_EQ(zarr3(n5("float32", "1")),
@@ -249,7 +253,7 @@ TEST(DatasetView, BrainFloatsOfZarr2AreLittleEndian) {
     const PresentedDataset shown = Present(array, ArrayDialect::kZarr2);
     EXPECT_EQ(TextOf(shown.documents[0].content, "dtype"), "bfloat16");
     EXPECT_EQ(CompactJson(*shown.documents[0].content.Find("fill_value")), "1.5");
-    EXPECT_EQ(shown.levels[0].array.form, big ? BlockForm::kTranscode : BlockForm::kCopy);
+    EXPECT_EQ(FormOf(shown), big ? BlockForm::kTranscode : BlockForm::kCopy);
   }
 }
 
