@@ -4,14 +4,14 @@
 
 namespace unshard {
 
-Result<std::vector<JsonCursor>> CodecOptions::Find(std::string_view key) const {
-  if (members_ == nullptr) return std::vector<JsonCursor>();
+Result<std::optional<JsonCursor>> CodecOptions::Find(std::string_view key) const {
+  if (members_ == nullptr) return std::nullopt;
   return JsonCursor(*members_, path_).OptionalMember(key);
 }
 
 Result<JsonCursor> CodecOptions::Member(std::string_view key) const {
-  UNSHARD_ASSIGN_OR_RETURN(auto members, Find(key));
-  if (!members.empty()) return std::move(members.front());
+  UNSHARD_ASSIGN_OR_RETURN(auto member, Find(key));
+  if (member) return *std::move(member);
   return Fail(ErrorCode::kDataLoss, path_, ": expected the member \"", key, "\"");
 }
 
@@ -21,9 +21,9 @@ Result<const CodecOption*> CodecOptions::Listed(std::string_view key) const {
 }
 
 Result<int> CodecOptions::Integer(std::string_view key, int absent, int min, int max) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
-  if (members.empty()) return absent;
-  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, members.front().Integer(min, max));
+  UNSHARD_ASSIGN_OR_RETURN(const auto member, Find(key));
+  if (!member) return absent;
+  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, member->Integer(min, max));
   return static_cast<int>(value);
 }
 
@@ -38,9 +38,9 @@ Result<int> CodecOptions::Integer(std::string_view key) const {
 
 Result<std::size_t> CodecOptions::Word(std::string_view key) const {
   UNSHARD_ASSIGN_OR_RETURN(const CodecOption* const option, Listed(key));
-  UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
-  if (members.empty()) return static_cast<std::size_t>(option->absent);
-  UNSHARD_ASSIGN_OR_RETURN(const std::string word, members.front().String());
+  UNSHARD_ASSIGN_OR_RETURN(const auto member, Find(key));
+  if (!member) return static_cast<std::size_t>(option->absent);
+  UNSHARD_ASSIGN_OR_RETURN(const std::string word, member->String());
   const auto found = std::find(option->words.begin(), option->words.end(), word);
   if (found != option->words.end()) return static_cast<std::size_t>(found - option->words.begin());
   std::string expected;
@@ -48,12 +48,12 @@ Result<std::size_t> CodecOptions::Word(std::string_view key) const {
     if (!expected.empty()) expected += " or ";
     expected += "\"" + std::string(each) + "\"";
   }
-  return members.front().Expected(expected);
+  return member->Expected(expected);
 }
 
 Result<bool> CodecOptions::Boolean(std::string_view key) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
-  return members.empty() ? Result<bool>(false) : members.front().Boolean();
+  UNSHARD_ASSIGN_OR_RETURN(const auto member, Find(key));
+  return !member ? Result<bool>(false) : member->Boolean();
 }
 
 }  // namespace unshard

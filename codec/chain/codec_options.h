@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "codec/chain/definition.h"
 #include "codec/core/error.h"
@@ -32,8 +32,8 @@ class CodecOptions {
   [[nodiscard]] Result<std::size_t> Word(std::string_view key) const;
   // False where it is absent.
   [[nodiscard]] Result<bool> Boolean(std::string_view key) const;
-  // A list of the member alone, or of nothing where it is absent or null.
-  [[nodiscard]] Result<std::vector<JsonCursor>> Find(std::string_view key) const;
+  // Nothing where it is absent or null.
+  [[nodiscard]] Result<std::optional<JsonCursor>> Find(std::string_view key) const;
   // The member itself. Fails where it is absent or null.
   [[nodiscard]] Result<JsonCursor> Member(std::string_view key) const;
 

@@ -64,9 +64,9 @@ Result<CodecSpec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
   for (const CodecOption& option : definition->options) {
     if (!option.chain_dimensions) continue;
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, codec.options().Find(option.name));
-    if (codecs.empty()) continue;
+    if (!codecs) continue;
     UNSHARD_ASSIGN_OR_RETURN(ChainSpec chain,
-                             ParseChainSpec(codecs.front(), rank + *option.chain_dimensions));
+                             ParseChainSpec(*codecs, rank + *option.chain_dimensions));
     codec.chains.emplace_back(option.name, std::move(chain));
   }
   return codec;

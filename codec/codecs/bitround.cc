@@ -65,7 +65,7 @@ class BitRound final : public TypedCodec {
 Result<ArrayCodecPtr> BindBitRound(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const auto kept, spec.options().Find("keepbits"));
   std::optional<int> dropped_bits;
-  if (!kept.empty() && !decoded.big_endian && decoded.type.kind == DataType::Kind::kFloat) {
+  if (kept && !decoded.big_endian && decoded.type.kind == DataType::Kind::kFloat) {
     const int fraction_bits = FloatFormatOfSize(decoded.type.size).fraction_bits;
     UNSHARD_ASSIGN_OR_RETURN(const int bits,
                              spec.options().Integer("keepbits", 0, 0, fraction_bits));

@@ -95,10 +95,10 @@ Result<BloscOptions::Shuffle> ParseShuffle(const JsonCursor& shuffle, std::uint6
 Result<Encoder> MakeBloscEncoder(const CodecOptions& options, std::uint32_t item_size) {
   BloscOptions blosc;
   UNSHARD_ASSIGN_OR_RETURN(const auto compressors, options.Find("cname"));
-  if (!compressors.empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(blosc.compressor, compressors.front().String());
+  if (compressors) {
+    UNSHARD_ASSIGN_OR_RETURN(blosc.compressor, compressors->String());
     if (blosc_compname_to_compcode(blosc.compressor.c_str()) < 0) {
-      return compressors.front().Expected("a compressor that this Blosc library has");
+      return compressors->Expected("a compressor that this Blosc library has");
     }
   }
   UNSHARD_ASSIGN_OR_RETURN(blosc.level, options.Integer("clevel"));
@@ -107,8 +107,8 @@ Result<Encoder> MakeBloscEncoder(const CodecOptions& options, std::uint32_t item
       options.Integer("typesize", std::max(static_cast<int>(item_size), 1), 1, kMaxInt));
   blosc.element_size = static_cast<std::uint64_t>(element_size);
   UNSHARD_ASSIGN_OR_RETURN(const auto shuffles, options.Find("shuffle"));
-  if (!shuffles.empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(blosc.shuffle, ParseShuffle(shuffles.front(), blosc.element_size));
+  if (shuffles) {
+    UNSHARD_ASSIGN_OR_RETURN(blosc.shuffle, ParseShuffle(*shuffles, blosc.element_size));
   }
   UNSHARD_ASSIGN_OR_RETURN(const int block_size, options.Integer("blocksize"));
   blosc.block_size = static_cast<std::uint64_t>(block_size);

@@ -153,10 +153,10 @@ template <class Digest, bool at_start_unless_said>
 Result<BytesCodecPtr> BindWithLocation(const CodecSpec& spec, std::uint32_t /*item_size*/) {
   bool at_start = at_start_unless_said;
   UNSHARD_ASSIGN_OR_RETURN(const auto locations, spec.options().Find("location"));
-  if (!locations.empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::string location, locations.front().String());
+  if (locations) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string location, locations->String());
     if (location != "start" && location != "end") {
-      return locations.front().Expected("\"start\" or \"end\"");
+      return locations->Expected("\"start\" or \"end\"");
     }
     at_start = location == "start";
   }

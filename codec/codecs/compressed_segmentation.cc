@@ -59,10 +59,9 @@ Result<ArrayToBytesCodecPtr> BindSegmentation(const CodecSpec& spec,
 
 Result<std::optional<VolumeExtent>> ParseSegmentationBlock(const JsonCursor& scale) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, scale.OptionalMember(kBlockSize));
-  if (found.empty()) return std::nullopt;
-  UNSHARD_ASSIGN_OR_RETURN(const auto extents,
-                           found.front().UnsignedItems(1, ~std::uint64_t{0} >> 1));
-  if (extents.size() != 3) return found.front().Expected("three numbers");
+  if (!found) return std::nullopt;
+  UNSHARD_ASSIGN_OR_RETURN(const auto extents, found->UnsignedItems(1, ~std::uint64_t{0} >> 1));
+  if (extents.size() != 3) return found->Expected("three numbers");
   return VolumeExtent{extents[0], extents[1], extents[2]};
 }
 

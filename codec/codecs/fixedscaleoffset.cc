@@ -65,7 +65,7 @@ class FixedScaleOffset final : public TypedCodec {
 
 Result<double> ParseReal(const CodecSpec& spec, const char* key) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options().Find(key));
-  if (!found.empty()) return FiniteNumberAt(found.front());
+  if (found) return FiniteNumberAt(*found);
   return Fail(ErrorCode::kDataLoss, spec.configuration_path(), ": expected the member \"", key,
               "\"");
 }

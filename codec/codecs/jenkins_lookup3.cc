@@ -101,14 +101,13 @@ class JenkinsLookup3 final : public BytesToBytesCodec {
 Result<BytesCodecPtr> BindJenkinsLookup3(const CodecSpec& spec, std::uint32_t /*item_size*/) {
   std::uint32_t initial = 0;
   UNSHARD_ASSIGN_OR_RETURN(const auto initval, spec.options().Find("initval"));
-  if (!initval.empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t value,
-                             initval.front().Unsigned(0, ~std::uint32_t{0}));
+  if (initval) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t value, initval->Unsigned(0, ~std::uint32_t{0}));
     initial = static_cast<std::uint32_t>(value);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto prefix, spec.options().Find("prefix"));
-  if (!prefix.empty()) {
-    return Fail(ErrorCode::kNotSupported, prefix.front().path(), ": a prefix is not supported");
+  if (prefix) {
+    return Fail(ErrorCode::kNotSupported, prefix->path(), ": a prefix is not supported");
   }
   return std::make_shared<JenkinsLookup3>(spec.name, initial);
 }

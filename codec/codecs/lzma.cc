@@ -73,7 +73,7 @@ Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
 
 Result<Encoder> MakeXzEncoder(const CodecOptions& options, std::uint32_t /*item_size*/) {
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, options.Find("filters"));
-  if (!filters.empty()) return filters.front().Expected("null, because filters are not supported");
+  if (filters) return filters->Expected("null, because filters are not supported");
   UNSHARD_ASSIGN_OR_RETURN(const int format, FormatOf(options));
   if (format != 1) {
     return Fail(ErrorCode::kNotSupported, "only format 1 (.xz) can be written");

@@ -194,7 +194,7 @@ Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
                                          const ArrayRepresentation& decoded) {
   if (spec.dialect != ArrayDialect::kN5) return BindN5Default(spec, decoded);
   UNSHARD_ASSIGN_OR_RETURN(const auto sizes, spec.options().Find(kN5BlockSize));
-  UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes.front().UnsignedItems(0, ~std::uint64_t{0}));
+  UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes->UnsignedItems(0, ~std::uint64_t{0}));
   UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(*spec.FindChain(kInnerCodecs),
                                                                  spec.json_path, decoded));
   return std::make_shared<N5Block>(std::move(items), BlockAxes{std::move(max_shape)});

@@ -17,8 +17,8 @@ namespace {
 Result<unsigned> ParseBit(const CodecOptions& options, const char* key, unsigned absent,
                           unsigned first, unsigned last) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, options.Find(key));
-  if (found.empty() || found.front().value().is_null()) return absent;
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bit, found.front().Unsigned(first, last));
+  if (!found || found->value().is_null()) return absent;
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bit, found->Unsigned(first, last));
   return static_cast<unsigned>(bit);
 }
 
@@ -152,14 +152,14 @@ Result<ArrayToBytesCodecPtr> BitPacking::Bind(const CodecSpec& spec,
   UNSHARD_ASSIGN_OR_RETURN(packing->last_bit_,
                            ParseBit(options, "last_bit", last, packing->first_bit_, last));
   UNSHARD_ASSIGN_OR_RETURN(const auto paddings, options.Find("padding_encoding"));
-  if (paddings.empty() || paddings.front().value().is_null()) return packing;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string padding, paddings.front().String());
+  if (!paddings || paddings->value().is_null()) return packing;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string padding, paddings->String());
   if (padding == "first_byte") {
     packing->padding_ = Padding::kFirstByte;
   } else if (padding == "last_byte") {
     packing->padding_ = Padding::kLastByte;
   } else if (padding != "none") {
-    return paddings.front().Expected("\"first_byte\", \"last_byte\" or \"none\"");
+    return paddings->Expected("\"first_byte\", \"last_byte\" or \"none\"");
   }
   return packing;
 }

@@ -67,7 +67,7 @@ Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentat
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto digits, spec.options().Find("digits"));
   std::optional<double> scale;
-  if (!digits.empty()) {
+  if (digits) {
     UNSHARD_ASSIGN_OR_RETURN(const int number,
                              spec.options().Integer("digits", 0, -kMaxDigits, kMaxDigits));
     const bool is_float = plain.type.kind == DataType::Kind::kFloat && plain.type.size >= 4;

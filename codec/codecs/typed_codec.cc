@@ -77,17 +77,16 @@ Status RefuseOtherSize(const CodecSpec& spec, const ArrayRepresentation& decoded
 Result<NumpyType> ParseItemType(const CodecSpec& spec, const char* key,
                                 const std::optional<NumpyType>& absent) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, spec.options().Find(key));
-  if (found.empty() && absent) return *absent;
-  if (found.empty()) {
+  if (!found && absent) return *absent;
+  if (!found) {
     return Fail(ErrorCode::kDataLoss, spec.configuration_path(), ": expected the member \"", key,
                 "\"");
   }
-  UNSHARD_ASSIGN_OR_RETURN(const std::string name, found.front().String());
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, found->String());
   if (const auto type = ParseNumpyType(name)) return *type;
   // NumPy's other names, which are those of Zarr v3.
   if (const auto type = FindDataType(DataTypeDialect::kZarr, name)) return NumpyType{*type, false};
-  return Fail(ErrorCode::kNotSupported, found.front().path(), ": unsupported data type \"", name,
-              "\"");
+  return Fail(ErrorCode::kNotSupported, found->path(), ": unsupported data type \"", name, "\"");
 }
 
 Result<NumpyType> ParseNumberType(const CodecSpec& spec, const char* key,

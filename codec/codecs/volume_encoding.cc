@@ -16,8 +16,8 @@ Result<EncodedVolume> EncodedVolumeOf(const CodecSpec& spec, const ArrayRepresen
   EncodedVolume volume{spec.name, MemberPath(spec.json_path, "encoding"), spec.DecodingKey(),
                        decoded.type};
   UNSHARD_ASSIGN_OR_RETURN(const auto channels, spec.options().Find(kNumChannels));
-  if (channels.empty()) return volume;
-  UNSHARD_ASSIGN_OR_RETURN(volume.channels, channels.front().Unsigned(0, ~std::uint64_t{0}));
+  if (!channels) return volume;
+  UNSHARD_ASSIGN_OR_RETURN(volume.channels, channels->Unsigned(0, ~std::uint64_t{0}));
   return volume;
 }
 

@@ -151,12 +151,11 @@ Result<JsonCursor> JsonCursor::Member(std::string_view key) const {
   return JsonCursor(*member, MemberPath(path_, key));
 }
 
-Result<std::vector<JsonCursor>> JsonCursor::OptionalMember(std::string_view key) const {
+Result<std::optional<JsonCursor>> JsonCursor::OptionalMember(std::string_view key) const {
   UNSHARD_RETURN_IF_ERROR(ExpectObject());
-  std::vector<JsonCursor> found;
   const JsonValue* const member = value_->Find(key);
-  if (member != nullptr && !member->is_null()) found.emplace_back(*member, MemberPath(path_, key));
-  return found;
+  if (member == nullptr || member->is_null()) return std::nullopt;
+  return JsonCursor(*member, MemberPath(path_, key));
 }
 
 Status JsonCursor::ReadMembers(const std::vector<MemberReader>& readers) const {

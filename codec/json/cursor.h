@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,9 +47,8 @@ class JsonCursor {
 
   // The member `key`. Fails where there is none, or this is no object.
   [[nodiscard]] Result<JsonCursor> Member(std::string_view key) const;
-  // A list of the member `key` alone, or of nothing where it is absent or null. Fails where this is
-  // no object.
-  [[nodiscard]] Result<std::vector<JsonCursor>> OptionalMember(std::string_view key) const;
+  // Nothing where the member `key` is absent or null. Fails where this is no object.
+  [[nodiscard]] Result<std::optional<JsonCursor>> OptionalMember(std::string_view key) const;
   // All members of an object in the order of `readers`, a null too. Fails, naming it, for a member
   // without a reader, and for a value that is no object.
   [[nodiscard]] Status ReadMembers(const std::vector<MemberReader>& readers) const;

@@ -59,8 +59,8 @@ class DatasetParser {
     }
     array_.data_type = *type;
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, document_.OptionalMember("codecs"));
-    if (!codecs.empty()) {
-      return Fail(ErrorCode::kNotSupported, codecs.front().path(),
+    if (codecs) {
+      return Fail(ErrorCode::kNotSupported, codecs->path(),
                   ": block codecs are not supported; expected `compression`");
     }
     if (array_.codec_json.is_null()) {
@@ -87,21 +87,21 @@ class DatasetParser {
 
   Status TakeAxes() {
     UNSHARD_ASSIGN_OR_RETURN(const auto names, document_.OptionalMember("axes"));
-    if (!names.empty()) {
-      UNSHARD_ASSIGN_OR_RETURN(auto parsed, ParseAxisNames(names.front(), array_.rank()));
+    if (names) {
+      UNSHARD_ASSIGN_OR_RETURN(auto parsed, ParseAxisNames(*names, array_.rank()));
       array_.axis_names = ReversedAxes(std::move(parsed));
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto units, document_.OptionalMember("units"));
     UNSHARD_ASSIGN_OR_RETURN(const auto resolution, document_.OptionalMember("resolution"));
-    if (units.empty() && resolution.empty()) return {};
+    if (!units && !resolution) return {};
     DimensionUnits parsed(array_.rank());
-    if (!units.empty()) {
-      UNSHARD_ASSIGN_OR_RETURN(parsed, ParseUnitTexts(units.front(), array_.rank()));
+    if (units) {
+      UNSHARD_ASSIGN_OR_RETURN(parsed, ParseUnitTexts(*units, array_.rank()));
     }
-    if (!resolution.empty()) {
-      UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution.front().Items());
+    if (resolution) {
+      UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution->Items());
       if (items.size() != array_.rank()) {
-        return resolution.front().Expected("one number for each dimension");
+        return resolution->Expected("one number for each dimension");
       }
       for (std::size_t i = 0; i < items.size(); ++i) {
         UNSHARD_ASSIGN_OR_RETURN(const double factor, FiniteNumberAt(items[i]));

@@ -51,8 +51,8 @@ std::string NormaliseKey(std::string_view key) {
 // An object whose `sharding` member may be absent or null.
 Result<std::optional<ShardingSpec>> ParseOptionalSharding(const JsonCursor& owner) {
   UNSHARD_ASSIGN_OR_RETURN(const auto sharding, owner.OptionalMember("sharding"));
-  if (sharding.empty()) return std::optional<ShardingSpec>();
-  UNSHARD_ASSIGN_OR_RETURN(const ShardingSpec spec, ParseShardingSpec(sharding.front()));
+  if (!sharding) return std::optional<ShardingSpec>();
+  UNSHARD_ASSIGN_OR_RETURN(const ShardingSpec spec, ParseShardingSpec(*sharding));
   return std::optional<ShardingSpec>(spec);
 }
 
@@ -74,9 +74,9 @@ Result<std::vector<std::uint64_t>> ParseVector3(const JsonCursor& cursor, std::u
 Result<std::vector<std::int64_t>> ParseVoxelOffset(const JsonCursor& scale) {
   using Limits = std::numeric_limits<std::int64_t>;
   UNSHARD_ASSIGN_OR_RETURN(const auto found, scale.OptionalMember("voxel_offset"));
-  if (found.empty()) return std::vector<std::int64_t>(3, 0);
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
-  if (items.size() != 3) return found.front().Expected("three whole numbers");
+  if (!found) return std::vector<std::int64_t>(3, 0);
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, found->Items());
+  if (items.size() != 3) return found->Expected("three whole numbers");
   std::vector<std::int64_t> offset;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(const auto value, item.Integer(Limits::min(), Limits::max()));
@@ -289,7 +289,7 @@ class InfoParser {
     if (!type_) UNSHARD_RETURN_IF_ERROR(codec);
     array.data_type = *type_;
     UNSHARD_ASSIGN_OR_RETURN(const auto type, root_.OptionalMember("type"));
-    if (!type.empty()) UNSHARD_RETURN_IF_ERROR(type.front().String());
+    if (type) UNSHARD_RETURN_IF_ERROR(type->String());
     UNSHARD_ASSIGN_OR_RETURN(array.codec, codec);
     return {};
   }
@@ -397,7 +397,7 @@ class InfoParser {
     directory.description += type.empty() ? "volume" : type;
     if (!encoding.empty()) directory.description += ", " + encoding;
     UNSHARD_ASSIGN_OR_RETURN(const auto given, root_.OptionalMember("num_channels"));
-    if (encoding != "raw" || !type_ || given.empty()) return {};
+    if (encoding != "raw" || !type_ || !given) return {};
     UNSHARD_RETURN_IF_ERROR(channels_);
     directory.bytes_per_voxel = type_->size * *channels_;
     return CheckChunkBytes(scale, directory);
@@ -436,9 +436,9 @@ class InfoParser {
 
   Status ParseAnnotations() {
     UNSHARD_ASSIGN_OR_RETURN(const auto by_id, root_.OptionalMember("by_id"));
-    if (!by_id.empty()) {
+    if (by_id) {
       UNSHARD_RETURN_IF_ERROR(
-          ParseIndex(by_id.front(), ShardedDirectory::Names::kIds, "annotations by id"));
+          ParseIndex(*by_id, ShardedDirectory::Names::kIds, "annotations by id"));
       if (!info_.sharded.empty()) {
         info_.sharded.back().check = MakeAnnotationCheck(document_, AnnotationIndex::kById);
       }
@@ -451,8 +451,8 @@ class InfoParser {
 
   Status ParseIndices(const char* member, ShardedDirectory::Names names, const char* description) {
     UNSHARD_ASSIGN_OR_RETURN(const auto list, root_.OptionalMember(member));
-    if (list.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const auto items, list.front().Items());
+    if (!list) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, list->Items());
     for (const JsonCursor& index : items) {
       UNSHARD_RETURN_IF_ERROR(ParseIndex(index, names, description));
     }

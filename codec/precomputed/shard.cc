@@ -55,8 +55,8 @@ std::string_view NameOf(T value, const std::array<std::pair<std::string_view, T>
 
 Result<ShardEncoding> ParseEncoding(const JsonCursor& sharding, std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const auto member, sharding.OptionalMember(key));
-  if (member.empty()) return ShardEncoding::kRaw;
-  return ParseEnumerator(member.front(), kEncodings);
+  if (!member) return ShardEncoding::kRaw;
+  return ParseEnumerator(*member, kEncodings);
 }
 
 Result<ChunkIdHash> ParseHash(const JsonCursor& sharding) {

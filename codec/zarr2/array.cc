@@ -128,21 +128,19 @@ class ArrayParser {
 
   Status TakeFillValue() {
     UNSHARD_ASSIGN_OR_RETURN(const auto fill, document_.OptionalMember("fill_value"));
-    if (fill.empty()) return {};
+    if (!fill) return {};
     const bool is_raw = array_.data_type.kind == DataType::Kind::kRaw;
-    const JsonValue value =
-        is_raw ? fill.front().value() : WithNumbersOfStrings(fill.front().value());
-    UNSHARD_ASSIGN_OR_RETURN(
-        array_.fill_value,
-        ParseFillValue(JsonCursor(value, fill.front().path()), array_.data_type));
+    const JsonValue value = is_raw ? fill->value() : WithNumbersOfStrings(fill->value());
+    UNSHARD_ASSIGN_OR_RETURN(array_.fill_value,
+                             ParseFillValue(JsonCursor(value, fill->path()), array_.data_type));
     return {};
   }
 
   Status TakeSeparator() {
     array_.key_encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
     UNSHARD_ASSIGN_OR_RETURN(const auto found, document_.OptionalMember("dimension_separator"));
-    if (found.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(array_.key_encoding.separator, ParseLetter(found.front(), '.', '/'));
+    if (!found) return {};
+    UNSHARD_ASSIGN_OR_RETURN(array_.key_encoding.separator, ParseLetter(*found, '.', '/'));
     return {};
   }
 
@@ -155,9 +153,9 @@ Status TakeAttributes(const JsonValue& zattrs, ArrayMetadata& array) {
   UNSHARD_RETURN_IF_ERROR(document.ExpectObject());
   array.attributes = zattrs;
   UNSHARD_ASSIGN_OR_RETURN(const auto names, document.OptionalMember(kAxisNames));
-  if (names.empty()) return {};
+  if (!names) return {};
   // A convention of xarray. A value of another form is an ordinary attribute.
-  auto parsed = ParseAxisNames(names.front(), array.rank());
+  auto parsed = ParseAxisNames(*names, array.rank());
   if (!parsed) return {};
   array.axis_names = *std::move(parsed);
   array.attributes.Erase(kAxisNames);
@@ -171,15 +169,15 @@ Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
   ChainParser parser(type.big_endian);
   UNSHARD_ASSIGN_OR_RETURN(const auto order, members.OptionalMember("order"));
-  if (!order.empty()) UNSHARD_RETURN_IF_ERROR(parser.TakeOrder(order.front(), rank));
+  if (order) UNSHARD_RETURN_IF_ERROR(parser.TakeOrder(*order, rank));
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, members.OptionalMember("filters"));
-  if (!filters.empty()) {
+  if (filters) {
     constexpr std::size_t kMaxFilters = 64;
-    UNSHARD_ASSIGN_OR_RETURN(const auto items, filters.front().Items(kMaxFilters));
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, filters->Items(kMaxFilters));
     for (const JsonCursor& filter : items) UNSHARD_RETURN_IF_ERROR(parser.TakeCodec(filter));
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto compressor, members.OptionalMember("compressor"));
-  if (!compressor.empty()) UNSHARD_RETURN_IF_ERROR(parser.TakeCodec(compressor.front()));
+  if (compressor) UNSHARD_RETURN_IF_ERROR(parser.TakeCodec(*compressor));
   return std::move(parser).Finish(type.type, rank);
 }
 

@@ -52,9 +52,9 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonCursor& encoding) {
   const JsonValue* const configuration = encoding.value().Find("configuration");
   const CodecOptions options(configuration, MemberPath(encoding.path(), "configuration"));
   UNSHARD_ASSIGN_OR_RETURN(const auto separators, options.Find("separator"));
-  if (separators.empty()) return parsed;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string separator, separators.front().String());
-  if (separator != "/" && separator != ".") return separators.front().Expected("\"/\" or \".\"");
+  if (!separators) return parsed;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string separator, separators->String());
+  if (separator != "/" && separator != ".") return separators->Expected("\"/\" or \".\"");
   parsed.separator = separator[0];
   return parsed;
 }
@@ -136,10 +136,10 @@ class ArrayReader {
  private:
   [[nodiscard]] Status RefuseTransformers() const {
     UNSHARD_ASSIGN_OR_RETURN(const auto found, source_.OptionalMember("storage_transformers"));
-    if (found.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
+    if (!found) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, found->Items());
     if (items.empty()) return {};
-    return Fail(ErrorCode::kNotSupported, found.front().path(),
+    return Fail(ErrorCode::kNotSupported, found->path(),
                 ": storage transformers are not supported");
   }
 
@@ -291,17 +291,17 @@ class ArrayReader {
 
   Status TakeAxes() {
     UNSHARD_ASSIGN_OR_RETURN(const auto names, source_.OptionalMember("dimension_names"));
-    if (!names.empty()) {
-      UNSHARD_ASSIGN_OR_RETURN(array_.axis_names, ParseAxisNames(names.front(), array_.rank()));
+    if (names) {
+      UNSHARD_ASSIGN_OR_RETURN(array_.axis_names, ParseAxisNames(*names, array_.rank()));
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto attributes, source_.OptionalMember("attributes"));
-    if (attributes.empty()) return {};
-    UNSHARD_RETURN_IF_ERROR(attributes.front().ExpectObject());
-    array_.attributes = attributes.front().value();
-    UNSHARD_ASSIGN_OR_RETURN(const auto units, attributes.front().OptionalMember(kUnits));
-    if (units.empty()) return {};
+    if (!attributes) return {};
+    UNSHARD_RETURN_IF_ERROR(attributes->ExpectObject());
+    array_.attributes = attributes->value();
+    UNSHARD_ASSIGN_OR_RETURN(const auto units, attributes->OptionalMember(kUnits));
+    if (!units) return {};
     // Of another form than TensorStore's it is an ordinary attribute.
-    auto parsed = ParseUnitTexts(units.front(), array_.rank());
+    auto parsed = ParseUnitTexts(*units, array_.rank());
     if (!parsed) return {};
     array_.units = *std::move(parsed);
     array_.attributes.Erase(kUnits);

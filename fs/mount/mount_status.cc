@@ -69,17 +69,17 @@ Result<MountStatus> ParseMountStatus(std::string text) {
                            root.UnsignedMember("pid", 1, std::numeric_limits<pid_t>::max()));
   status.pid = static_cast<pid_t>(pid);
   UNSHARD_ASSIGN_OR_RETURN(const auto name_space, root.OptionalMember("pid_namespace"));
-  for (const JsonCursor& member : name_space) {
+  if (name_space) {
     UNSHARD_ASSIGN_OR_RETURN(status.pid_namespace,
-                             member.Unsigned(0, std::numeric_limits<std::uint32_t>::max()));
+                             name_space->Unsigned(0, std::numeric_limits<std::uint32_t>::max()));
   }
   UNSHARD_ASSIGN_OR_RETURN(status.source, root.EscapedMember("source"));
   UNSHARD_ASSIGN_OR_RETURN(status.mount_point, root.EscapedMember("mount_point"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor read_only, root.Member("read_only"));
   UNSHARD_ASSIGN_OR_RETURN(status.read_only, read_only.Boolean());
   UNSHARD_ASSIGN_OR_RETURN(const auto write, root.OptionalMember("write"));
-  for (const JsonCursor& member : write) {
-    UNSHARD_ASSIGN_OR_RETURN(status.write, ParseSpoolStatus(member));
+  if (write) {
+    UNSHARD_ASSIGN_OR_RETURN(status.write, ParseSpoolStatus(*write));
   }
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor errors, root.Member("last_errors"));
   UNSHARD_ASSIGN_OR_RETURN(const auto lines, errors.Items());

@@ -32,8 +32,8 @@ Result<SpoolAttempt> Parse(std::string_view text) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(attempt.key));
   UNSHARD_ASSIGN_OR_RETURN(attempt.id, record.StringMember("id"));
   UNSHARD_ASSIGN_OR_RETURN(const auto upload, record.OptionalMember("upload"));
-  for (const JsonCursor& each : upload) {
-    UNSHARD_ASSIGN_OR_RETURN(attempt.upload, each.String());
+  if (upload) {
+    UNSHARD_ASSIGN_OR_RETURN(attempt.upload, upload->String());
   }
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sequences, record.Member("sequences"));
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers, sequences.Items(kMaxSequences));

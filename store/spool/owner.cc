@@ -69,8 +69,8 @@ Result<SourceIdentity> ParseIdentity(const JsonCursor& cursor) {
   UNSHARD_ASSIGN_OR_RETURN(identity.born, cursor.StringMember("born"));
   UNSHARD_ASSIGN_OR_RETURN(identity.document, cursor.StringMember("document"));
   UNSHARD_ASSIGN_OR_RETURN(const auto url, cursor.OptionalMember("url"));
-  for (const JsonCursor& member : url) {
-    UNSHARD_ASSIGN_OR_RETURN(identity.url, member.String());
+  if (url) {
+    UNSHARD_ASSIGN_OR_RETURN(identity.url, url->String());
   }
   return identity;
 }
@@ -86,8 +86,8 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
   }
   UNSHARD_ASSIGN_OR_RETURN(owner.source, document.EscapedMember("source"));
   UNSHARD_ASSIGN_OR_RETURN(const auto identity, document.OptionalMember("identity"));
-  for (const JsonCursor& member : identity) {
-    UNSHARD_ASSIGN_OR_RETURN(owner.identity, ParseIdentity(member));
+  if (identity) {
+    UNSHARD_ASSIGN_OR_RETURN(owner.identity, ParseIdentity(*identity));
   }
   UNSHARD_ASSIGN_OR_RETURN(owner.host, document.StringMember("host"));
   UNSHARD_ASSIGN_OR_RETURN(owner.boot, document.StringMember("boot"));

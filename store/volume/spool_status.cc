@@ -138,14 +138,14 @@ Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor) {
     UNSHARD_ASSIGN_OR_RETURN(status.*field.member, cursor.UnsignedMember(field.name));
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto oldest, cursor.OptionalMember("oldest_milliseconds"));
-  for (const JsonCursor& member : oldest) {
-    UNSHARD_ASSIGN_OR_RETURN(status.oldest_milliseconds, member.Unsigned(0, kAny));
+  if (oldest) {
+    UNSHARD_ASSIGN_OR_RETURN(status.oldest_milliseconds, oldest->Unsigned(0, kAny));
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto failure, cursor.OptionalMember("last_failure"));
-  for (const JsonCursor& member : failure) {
+  if (failure) {
     PublishFailure& last = status.last_failure.emplace();
-    UNSHARD_ASSIGN_OR_RETURN(last.errno_name, member.EscapedMember("errno"));
-    UNSHARD_ASSIGN_OR_RETURN(last.message, member.EscapedMember("message"));
+    UNSHARD_ASSIGN_OR_RETURN(last.errno_name, failure->EscapedMember("errno"));
+    UNSHARD_ASSIGN_OR_RETURN(last.message, failure->EscapedMember("message"));
   }
   UNSHARD_ASSIGN_OR_RETURN(status.conflicting, ParseConflicts(cursor, "set_aside"));
   UNSHARD_ASSIGN_OR_RETURN(status.quarantined, ParseConflicts(cursor, "quarantined"));

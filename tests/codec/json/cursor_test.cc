@@ -66,10 +66,10 @@ TEST(JsonCursor, OptionalMemberIsAbsentWhenMissingOrNull) {
   const auto value = ParseJson(R"({"a": null, "b": 1})");
   ASSERT_TRUE(value);
   const JsonCursor root(*value, "info");
-  EXPECT_TRUE(root.OptionalMember("a")->empty());
-  EXPECT_TRUE(root.OptionalMember("c")->empty());
-  ASSERT_EQ(root.OptionalMember("b")->size(), 1U);
-  EXPECT_EQ(root.OptionalMember("b")->front().path(), "info.b");
+  EXPECT_FALSE(root.OptionalMember("a")->has_value());
+  EXPECT_FALSE(root.OptionalMember("c")->has_value());
+  ASSERT_TRUE(root.OptionalMember("b")->has_value());
+  EXPECT_EQ(root.OptionalMember("b")->value().path(), "info.b");
   EXPECT_NE(root.value().Find("a"), nullptr);
   EXPECT_EQ(root.value().Find("c"), nullptr);
   EXPECT_FALSE(root.Member("b")->OptionalMember("x"));
