@@ -37,9 +37,10 @@ std::vector<NamedCodec> CodecsInSchemas(ArrayDialect dialect) {
 
 template <class Words>
 std::string OneOf(const Words& words) {
-  std::string text = "one of ";
-  for (const std::string_view word : words)
-    text += (text.size() > 7 ? ", " : "") + std::string(word);
+  std::string text;
+  for (const std::string_view word : words) {
+    text += (text.empty() ? "one of " : ", ") + std::string(word);
+  }
   return text;
 }
 

@@ -6,6 +6,8 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/pyramid/array_documents.h"
+#include "codec/schema/array_schema.h"
 #include "codec/schema/new_array.h"
 
 namespace unshard {
@@ -72,6 +74,52 @@ TEST(Schema, TwoSchemasAreMerged) {
   EXPECT_EQ(Text(ChunkLayoutJson(schema.chunk_layout)),
             R"({"read_chunk":{"shape":[3,null],"shape_soft_constraint":[null,8]}})");
   EXPECT_FALSE(schema.Merge(*ParseSchema(R"({"dtype": "uint8"})")));
+}
+
+// "raw, zstd:level" in the order of messages.
+std::string ShortNames(ArrayDialect dialect) {
+  std::string text;
+  for (const ShortCodec& codec : ShortCodecs(dialect)) {
+    text += (text.empty() ? "" : ", ") + std::string(codec.name);
+    if (!codec.level.empty()) text += ":" + std::string(codec.level);
+  }
+  return text;
+}
+
+TEST(CodecConstraints, OneWordNamesCompressorsAndEncodings) {
+  EXPECT_EQ(ShortNames(ArrayDialect::kZarr3), "raw, zstd:level, gzip:level, blosc:clevel");
+  EXPECT_EQ(ShortNames(ArrayDialect::kZarr2),
+            "raw, zstd:level, gzip:level, zlib:level, blosc:clevel, bz2:level");
+  EXPECT_EQ(ShortNames(ArrayDialect::kN5),
+            "raw, zstd:level, gzip:level, blosc, bzip2:blockSize, xz:preset");
+  EXPECT_EQ(ShortNames(ArrayDialect::kPrecomputed), "raw, compressed_segmentation, jpeg, png");
+}
+
+TEST(CodecConstraints, TheItemsDecideWhatTheDefinitionSays) {
+  const auto codec = [](ArrayDialect dialect, std::uint32_t item_size) {
+    return Text(CodecConstraintsJson({dialect, {{DefaultCompressor(dialect, item_size)}}}));
+  };
+  EXPECT_EQ(codec(ArrayDialect::kZarr2, 1),
+            R"({"driver":"zarr","compressor":{"id":"blosc","cname":"lz4","clevel":5,)"
+            R"("shuffle":-1,"blocksize":0}})");
+  EXPECT_EQ(codec(ArrayDialect::kN5, 1),
+            R"({"driver":"n5","compression":{"type":"blosc","cname":"lz4","clevel":5,)"
+            R"("shuffle":2,"blocksize":0}})");
+  EXPECT_EQ(codec(ArrayDialect::kN5, 4),
+            R"({"driver":"n5","compression":{"type":"blosc","cname":"lz4","clevel":5,)"
+            R"("shuffle":1,"blocksize":0}})");
+  const auto blosc = CompleteCodec(CodecOfZarr3("blosc"), 0);
+  ASSERT_TRUE(blosc);
+  EXPECT_EQ(Text(*blosc->configuration()),
+            R"({"cname":"lz4","clevel":5,"shuffle":"noshuffle","blocksize":0})");
+}
+
+TEST(SchemaOf, AValueThatTheTypeDoesNotHaveIsAString) {
+  const auto document = ParseJson(R"({"zarr_format": 3, "node_type": "array", "shape": [4],
+      "data_type": "uint8", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape":
+      [4]}}, "chunk_key_encoding": {"name": "default"}, "fill_value": NaN, "codecs": ["bytes"]})");
+  const auto array = ParseArray(ArrayDialect::kZarr3, *document, JsonValue());
+  EXPECT_EQ(*SchemaOf(*array)->Find("fill_value"), JsonValue::String("NaN"));
 }
 
 TEST(NewArray, ShardsAreChosenFromWriteChunks) {
