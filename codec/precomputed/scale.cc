@@ -68,7 +68,8 @@ Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const
 std::string ScaleKey(const ArrayMetadata& scale) {
   std::string key;
   for (std::size_t axis = scale.units.size(); axis-- > 1;) {
-    key += (key.empty() ? "" : "_") + SixDigits(NumberOf(scale.units[axis]));
+    if (!key.empty()) key += '_';
+    key += SixDigits(NumberOf(scale.units[axis]));
   }
   return key;
 }
