@@ -41,7 +41,7 @@ JsonValue AxisNamesJson(const std::vector<std::optional<std::string>>& names) {
   return JsonValue::Array(std::move(items));
 }
 
-Status RefuseOrigin(const ArrayMetadata& array) {
+Status RefuseOrigin(const Array& array) {
   const bool at_zero = std::all_of(array.origin.begin(), array.origin.end(),
                                    [](std::int64_t coordinate) { return coordinate == 0; });
   if (at_zero) return {};

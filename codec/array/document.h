@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/number.h"
@@ -27,6 +27,6 @@ Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor&
 JsonValue AxisNamesJson(const std::vector<std::optional<std::string>>& names);
 
 // Fails with kInvalidArgument where `array` does not begin at 0: Zarr and N5 have no origin.
-Status RefuseOrigin(const ArrayMetadata& array);
+Status RefuseOrigin(const Array& array);
 
 }  // namespace unshard

@@ -74,7 +74,7 @@ class ChainBinder {
 
  private:
   Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindArrayToArray bind) {
-    const bool is_zarr2 = codec.dialect == ArrayDialect::kZarr2;
+    const bool is_zarr2 = codec.dialect == Dialect::kZarr2;
     if (chain_->to_bytes_) return NotSupported(codec, is_zarr2 ? kUntyped : kUnknown);
     ArrayRepresentation decoded = chain_->encoded();
     // As in numcodecs, a filter of Zarr v2 may take the bytes of items for items of another size.

@@ -20,8 +20,7 @@ class CodecOptions {
   // `members` may be null: all are absent. `path`: their JSON path, for messages. `definition` may
   // be null: options have their own names.
   CodecOptions(const JsonValue* members, std::string path,
-               const CodecDefinition* definition = nullptr,
-               ArrayDialect dialect = ArrayDialect::kZarr3)
+               const CodecDefinition* definition = nullptr, Dialect dialect = Dialect::kZarr3)
       : members_(members), path_(std::move(path)), definition_(definition), dialect_(dialect) {}
 
   // An option that `definition` lists, by the codec's own name.
@@ -45,7 +44,7 @@ class CodecOptions {
   const JsonValue* members_;
   std::string path_;
   const CodecDefinition* definition_;
-  ArrayDialect dialect_;
+  Dialect dialect_;
 };
 
 }  // namespace unshard

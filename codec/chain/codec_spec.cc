@@ -57,9 +57,8 @@ Result<CodecSpec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
     json.Set("name", JsonValue::String(name));
   }
   if (name == "transpose") SpellOutOrder(json, rank);
-  const CodecDefinition* const definition = FindCodec(ArrayDialect::kZarr3, name);
-  CodecSpec codec{std::move(name), std::move(json), cursor.path(), ArrayDialect::kZarr3,
-                  definition};
+  const CodecDefinition* const definition = FindCodec(Dialect::kZarr3, name);
+  CodecSpec codec{std::move(name), std::move(json), cursor.path(), Dialect::kZarr3, definition};
   if (definition == nullptr) return codec;
   for (const CodecOption& option : definition->options) {
     if (!option.chain_dimensions) continue;
@@ -84,7 +83,7 @@ Bind BindOf(const CodecSpec& codec) {
 
 }  // namespace
 
-CodecOption::Spelling CodecOption::In(ArrayDialect dialect) const {
+CodecOption::Spelling CodecOption::In(Dialect dialect) const {
   Spelling spelling{dialect, absent};
   for (const Spelling& each : spellings) {
     if (each.dialect == dialect) spelling = each;
@@ -101,7 +100,7 @@ const CodecOption* CodecDefinition::FindOption(std::string_view name) const {
   return found == options.end() ? nullptr : &*found;
 }
 
-const CodecDefinition::Name* CodecDefinition::NameIn(ArrayDialect dialect) const {
+const CodecDefinition::Name* CodecDefinition::NameIn(Dialect dialect) const {
   const auto found = std::find_if(names.begin(), names.end(),
                                   [&](const Name& each) { return each.dialect == dialect; });
   return found == names.end() ? nullptr : &*found;
@@ -109,17 +108,17 @@ const CodecDefinition::Name* CodecDefinition::NameIn(ArrayDialect dialect) const
 
 std::string CodecDefinition::name() const {
   for (const auto& [dialect, before] :
-       {std::pair(ArrayDialect::kZarr3, ""), std::pair(ArrayDialect::kZarr2, "numcodecs."),
-        std::pair(ArrayDialect::kN5, "n5."), std::pair(ArrayDialect::kPrecomputed, "")}) {
+       {std::pair(Dialect::kZarr3, ""), std::pair(Dialect::kZarr2, "numcodecs."),
+        std::pair(Dialect::kN5, "n5."), std::pair(Dialect::kPrecomputed, "")}) {
     if (const Name* const found = NameIn(dialect)) return before + std::string(found->name);
   }
   return "";
 }
 
 CodecOptions CodecSpec::options() const {
-  const bool of_numcodecs = name.starts_with(kNumcodecs) && dialect == ArrayDialect::kZarr3;
+  const bool of_numcodecs = name.starts_with(kNumcodecs) && dialect == Dialect::kZarr3;
   return {configuration(), configuration_path(), definition,
-          of_numcodecs ? ArrayDialect::kZarr2 : dialect};
+          of_numcodecs ? Dialect::kZarr2 : dialect};
 }
 
 const ChainSpec* CodecSpec::FindChain(std::string_view option) const {
@@ -129,7 +128,7 @@ const ChainSpec* CodecSpec::FindChain(std::string_view option) const {
 }
 
 std::string CodecSpec::at() const {
-  if (dialect != ArrayDialect::kZarr2) return json_path + ": the codec \"" + name + "\"";
+  if (dialect != Dialect::kZarr2) return json_path + ": the codec \"" + name + "\"";
   const bool of_numcodecs = name.starts_with(kNumcodecs);
   return json_path + ".id: the codec \"" + name.substr(of_numcodecs ? kNumcodecs.size() : 0) + "\"";
 }
@@ -137,8 +136,7 @@ std::string CodecSpec::at() const {
 JsonValue CodecSpec::own_options() const {
   const JsonValue* const members = configuration();
   // N5 has members beside the options.
-  JsonValue own =
-      dialect == ArrayDialect::kN5 || members == nullptr ? JsonValue::Object() : *members;
+  JsonValue own = dialect == Dialect::kN5 || members == nullptr ? JsonValue::Object() : *members;
   for (const CodecOption& option : definition->options) {
     const std::string_view name_here = option.In(dialect).name;
     const JsonValue* const member = members != nullptr ? members->Find(name_here) : nullptr;
@@ -183,8 +181,8 @@ JsonValue CodecSpec::DecodingKey() const {
 
 CodecSpec CodecOfZarr3(std::string name, JsonValue configuration, std::string json_path) {
   JsonValue json = ExtensionJson(name, std::move(configuration));
-  const CodecDefinition* const definition = FindCodec(ArrayDialect::kZarr3, name);
-  return {std::move(name), std::move(json), std::move(json_path), ArrayDialect::kZarr3, definition};
+  const CodecDefinition* const definition = FindCodec(Dialect::kZarr3, name);
+  return {std::move(name), std::move(json), std::move(json_path), Dialect::kZarr3, definition};
 }
 
 Result<ArrayCodecPtr> BindArrayToArray(const CodecSpec& codec, const ArrayRepresentation& decoded) {

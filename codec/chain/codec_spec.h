@@ -36,7 +36,7 @@ struct CodecSpec {
   std::string name;       // the current short name in Zarr v3: "gzip", "numcodecs.delta"
   JsonValue json;         // {"name": …, "configuration"?: …}, in the form of current readers
   std::string json_path;  // for messages: "codecs[0]", "filters[1]", "compression"
-  ArrayDialect dialect = ArrayDialect::kZarr3;  // of the document
+  Dialect dialect = Dialect::kZarr3;            // of the document
   const CodecDefinition* definition = nullptr;  // null: the name is not known here
   NestedChains chains = {};                     // absent options have none
 
@@ -45,7 +45,7 @@ struct CodecSpec {
   // The configuration, or a null pointer; and its path in the document, for messages.
   [[nodiscard]] const JsonValue* configuration() const { return json.Find("configuration"); }
   [[nodiscard]] std::string configuration_path() const {
-    return dialect == ArrayDialect::kZarr3 ? json_path + ".configuration" : json_path;
+    return dialect == Dialect::kZarr3 ? json_path + ".configuration" : json_path;
   }
   // Refers to this spec.
   [[nodiscard]] CodecOptions options() const;

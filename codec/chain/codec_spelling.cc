@@ -24,14 +24,14 @@ std::optional<std::size_t> WordOf(const CodecOption& option, const JsonValue* va
 }
 
 // `value`: null where the option is absent. Nothing where it may stay so.
-std::optional<JsonValue> SpellOption(const CodecOption& option, const JsonValue* value,
-                                     ArrayDialect to, std::uint32_t item_size) {
+std::optional<JsonValue> SpellOption(const CodecOption& option, const JsonValue* value, Dialect to,
+                                     std::uint32_t item_size) {
   const std::int64_t usual = option.is_item_size           ? item_size
                              : option.for_items != nullptr ? option.for_items(item_size)
                                                            : option.In(to).absent;
   if (!option.words.empty()) {
     const std::size_t word = WordOf(option, value).value_or(static_cast<std::size_t>(usual));
-    const bool is_number = to != ArrayDialect::kZarr3 && option.max_in_schemas != 0;
+    const bool is_number = to != Dialect::kZarr3 && option.max_in_schemas != 0;
     return is_number ? JsonValue::Number(std::uint64_t{word})
                      : JsonValue::String(std::string(option.words[word]));
   }
@@ -45,7 +45,7 @@ std::optional<JsonValue> SpellOption(const CodecOption& option, const JsonValue*
 }
 
 // Options of one dialect alone are the last ones.
-JsonValue SpellOptions(const CodecSpec& codec, ArrayDialect to, std::uint32_t item_size) {
+JsonValue SpellOptions(const CodecSpec& codec, Dialect to, std::uint32_t item_size) {
   const JsonValue own = codec.own_options();
   JsonValue spelled = JsonValue::Object();
   for (const bool is_special : {false, true}) {
@@ -60,7 +60,7 @@ JsonValue SpellOptions(const CodecSpec& codec, ArrayDialect to, std::uint32_t it
 
 // The name that documents of `to` have for a codec. Null where there is none, and where they would
 // not say all that decoding needs.
-const CodecDefinition::Name* NameOf(const CodecSpec& codec, ArrayDialect to) {
+const CodecDefinition::Name* NameOf(const CodecSpec& codec, Dialect to) {
   if (codec.definition == nullptr || !codec.definition->IsBytesToBytes()) return nullptr;
   const CodecDefinition::Name* const name = codec.definition->NameIn(to);
   const auto& options = codec.definition->options;
@@ -73,15 +73,14 @@ const CodecDefinition::Name* NameOf(const CodecSpec& codec, ArrayDialect to) {
 }
 
 // As CodecSpec::name has it.
-std::string NameInZarr3(const CodecDefinition* definition, ArrayDialect dialect,
-                        std::string_view name) {
-  if (dialect == ArrayDialect::kZarr2) return "numcodecs." + std::string(name);
+std::string NameInZarr3(const CodecDefinition* definition, Dialect dialect, std::string_view name) {
+  if (dialect == Dialect::kZarr2) return "numcodecs." + std::string(name);
   return definition != nullptr ? definition->name() : std::string(name);
 }
 
 }  // namespace
 
-std::vector<ToldByOption> ToldByOptions(ArrayDialect dialect, std::string_view name) {
+std::vector<ToldByOption> ToldByOptions(Dialect dialect, std::string_view name) {
   std::vector<ToldByOption> codecs;
   for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {
@@ -92,13 +91,12 @@ std::vector<ToldByOption> ToldByOptions(ArrayDialect dialect, std::string_view n
   return codecs;
 }
 
-const char* NameMember(ArrayDialect dialect) {
-  if (dialect == ArrayDialect::kPrecomputed) return "encoding";
-  return dialect == ArrayDialect::kN5 ? "type" : "id";
+const char* NameMember(Dialect dialect) {
+  if (dialect == Dialect::kPrecomputed) return "encoding";
+  return dialect == Dialect::kN5 ? "type" : "id";
 }
 
-std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
-                                    std::uint32_t item_size) {
+std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, Dialect to, std::uint32_t item_size) {
   const CodecDefinition::Name* const name = NameOf(codec, to);
   if (name == nullptr) return std::nullopt;
   JsonValue options = SpellOptions(codec, to, item_size);
@@ -108,7 +106,7 @@ std::optional<CodecSpec> SpellCodec(const CodecSpec& codec, ArrayDialect to,
   return CodecIn(to, *codec.definition, std::move(options));
 }
 
-CodecSpec CodecIn(ArrayDialect dialect, const CodecDefinition& definition, JsonValue options) {
+CodecSpec CodecIn(Dialect dialect, const CodecDefinition& definition, JsonValue options) {
   const std::string_view name = definition.NameIn(dialect)->name;
   CodecSpec codec{NameInZarr3(&definition, dialect, name), {}, {}, dialect, &definition};
   codec.json =
@@ -116,7 +114,7 @@ CodecSpec CodecIn(ArrayDialect dialect, const CodecDefinition& definition, JsonV
   return codec;
 }
 
-Result<CodecSpec> ParseNamedCodec(const JsonCursor& codec, ArrayDialect dialect) {
+Result<CodecSpec> ParseNamedCodec(const JsonCursor& codec, Dialect dialect) {
   const char* const key = NameMember(dialect);
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, codec.StringMember(key));
   const CodecDefinition* definition = FindCodec(dialect, name);

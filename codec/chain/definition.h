@@ -25,7 +25,7 @@ struct CodecOption {
   // How a dialect has it, where that differs. A number below `CodecOption::min` means
   // `CodecOption::absent`.
   struct Spelling {
-    ArrayDialect dialect;
+    Dialect dialect;
     std::int64_t absent = 0;
     std::string_view name = {};  // "": the codec's own
     std::optional<std::int64_t> min = std::nullopt;
@@ -47,7 +47,7 @@ struct CodecOption {
   bool is_boolean = false;
   // Where it is not `max`. With words: Zarr v2 and N5 have the position of the word.
   std::int64_t max_in_schemas = 0;
-  std::optional<ArrayDialect> only_in = std::nullopt;  // the only dialect that has it
+  std::optional<Dialect> only_in = std::nullopt;  // the only dialect that has it
   // What it is by default for items of this size, where that is not `absent`; null: `absent`. Of
   // words, the position of one. Size 0: the codec does not encode items.
   std::int64_t (*for_items)(std::uint32_t item_size) = nullptr;
@@ -62,7 +62,7 @@ struct CodecOption {
   // A list of codecs, which encode arrays with so many more dimensions than the chunk has.
   std::optional<std::size_t> chain_dimensions = std::nullopt;
 
-  [[nodiscard]] Spelling In(ArrayDialect dialect) const;
+  [[nodiscard]] Spelling In(Dialect dialect) const;
 };
 
 // What an item that an array-to-array codec encodes depends on: any items of the chunk; the item at
@@ -72,7 +72,7 @@ enum class Dependence : std::uint8_t { kChunk, kItem, kMovedItem };
 
 struct CodecDefinition {
   struct Name {
-    ArrayDialect dialect;
+    Dialect dialect;
     std::string_view name;
     bool in_schemas = false;  // whether TensorStore's schemas of this dialect have it
     // A boolean option that is true where this codec is meant, and not another codec of this name.
@@ -113,7 +113,7 @@ struct CodecDefinition {
   // The option of this name; null: it has none.
   [[nodiscard]] const CodecOption* FindOption(std::string_view name) const;
   // The first name in a dialect; null: it has none.
-  [[nodiscard]] const Name* NameIn(ArrayDialect dialect) const;
+  [[nodiscard]] const Name* NameIn(Dialect dialect) const;
   // "zstd", "numcodecs.lz4", "n5.lz4", "jpeg": the name in Zarr v3, or after the dialect that has
   // it, or the encoding of precomputed volumes.
   [[nodiscard]] std::string name() const;
@@ -123,6 +123,6 @@ struct CodecDefinition {
 const std::vector<const CodecDefinition*>& CodecDefinitions();
 
 // The codec that a dialect calls `name`. Null: none that is known here.
-const CodecDefinition* FindCodec(ArrayDialect dialect, std::string_view name);
+const CodecDefinition* FindCodec(Dialect dialect, std::string_view name);
 
 }  // namespace unshard

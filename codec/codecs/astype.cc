@@ -56,7 +56,7 @@ Result<ArrayCodecPtr> BindAsType(const CodecSpec& spec, const ArrayRepresentatio
 }  // namespace
 
 const CodecDefinition& AsTypeCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "astype"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "astype"}};
   static constexpr CodecDefinition kDefinition{
       .names = kNames, .bind = &BindAsType, .dependence = Dependence::kItem, .keeps_zero = true};
   return kDefinition;

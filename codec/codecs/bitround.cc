@@ -77,8 +77,8 @@ Result<ArrayCodecPtr> BindBitRound(const CodecSpec& spec, const ArrayRepresentat
 }  // namespace
 
 const CodecDefinition& BitRoundCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "bitround"},
-                                                     {ArrayDialect::kZarr2, "bitround"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "bitround"},
+                                                     {Dialect::kZarr2, "bitround"}};
   static constexpr CodecDefinition kDefinition{
       .names = kNames, .bind = &BindBitRound, .dependence = Dependence::kItem, .keeps_zero = true};
   return kDefinition;

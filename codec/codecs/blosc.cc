@@ -130,8 +130,7 @@ const Library& Libblosc() { return kBlosc.library; }
 
 const CodecDefinition& BloscCodec() {
   using Spelling = CodecOption::Spelling;
-  constexpr ArrayDialect kN5 = ArrayDialect::kN5, kZarr2 = ArrayDialect::kZarr2,
-                         kZarr3 = ArrayDialect::kZarr3;
+  constexpr Dialect kN5 = Dialect::kN5, kZarr2 = Dialect::kZarr2, kZarr3 = Dialect::kZarr3;
   static constexpr CodecDefinition::Name kNames[] = {
       {kZarr3, "blosc", kInSchemas}, {kZarr2, "blosc", kInSchemas}, {kN5, "blosc", kInSchemas}};
   static constexpr std::string_view kCompressors[] = {"blosclz", "lz4",  "lz4hc",

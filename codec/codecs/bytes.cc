@@ -51,25 +51,24 @@ class ItemBytes final : public ArrayToBytesCodec {
 Result<ArrayToBytesCodecPtr> BindBytes(const CodecSpec& spec, const ArrayRepresentation& decoded) {
   UNSHARD_ASSIGN_OR_RETURN(const bool big_endian, IsBigEndian(spec));
   const bool swaps = big_endian != decoded.big_endian && decoded.type.ordered_size() > 1;
-  return std::make_shared<ItemBytes>(
-      decoded.type, swaps, spec.dialect == ArrayDialect::kPrecomputed ? "raw chunk" : "chunk");
+  return std::make_shared<ItemBytes>(decoded.type, swaps,
+                                     spec.dialect == Dialect::kPrecomputed ? "raw chunk" : "chunk");
 }
 
 }  // namespace
 
 const CodecDefinition& BytesCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr3, "bytes", kInSchemas},
-      {ArrayDialect::kPrecomputed, "raw", kInSchemas},
-      {ArrayDialect::kN5, "raw", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "bytes", kInSchemas},
+                                                     {Dialect::kPrecomputed, "raw", kInSchemas},
+                                                     {Dialect::kN5, "raw", kInSchemas}};
   static constexpr std::string_view kOrders[] = {"little", "big"};
   static constexpr CodecOption::Spelling kEndian[] = {
-      {.dialect = ArrayDialect::kZarr3, .created = 0, .has_default = false}};
+      {.dialect = Dialect::kZarr3, .created = 0, .has_default = false}};
   static constexpr CodecOption kOptions[] = {
       {.name = "endian",
        .spellings = kEndian,
        .words = kOrders,
-       .only_in = ArrayDialect::kZarr3,
+       .only_in = Dialect::kZarr3,
        .is_used = [](const JsonValue& /*options*/, std::uint32_t item_size) {
          return item_size != 1;
        }}};

@@ -85,9 +85,9 @@ constexpr LibraryCompressor kBzip2 = {{"bz2", "libbz2"}};
 const Library& Libbz2() { return kBzip2.library; }
 
 const CodecDefinition& Bzip2Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "bz2", kInSchemas},
-                                                     {ArrayDialect::kN5, "bzip2", kInSchemas}};
-  static constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kN5, 9, "blockSize"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "bz2", kInSchemas},
+                                                     {Dialect::kN5, "bzip2", kInSchemas}};
+  static constexpr CodecOption::Spelling kLevel[] = {{Dialect::kN5, 9, "blockSize"}};
   static constexpr CodecOption kOptions[] = {
       {.name = "level", .min = 1, .max = 9, .absent = 1, .spellings = kLevel, .is_level = true}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kBzip2>, kOptions, true};

@@ -205,7 +205,7 @@ Result<ArrayCodecPtr> BindCastValue(const CodecSpec& spec, const ArrayRepresenta
 }  // namespace
 
 const CodecDefinition& CastValueCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "cast_value"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "cast_value"}};
   static constexpr CodecDefinition kDefinition{.names = kNames,
                                                .bind = &BindCastValue,
                                                .dependence = Dependence::kItem,

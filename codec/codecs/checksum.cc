@@ -184,26 +184,26 @@ Result<BytesCodecPtr> BindCrc32c(const CodecSpec& spec, std::uint32_t item_size)
 }  // namespace
 
 const CodecDefinition& Crc32cCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "crc32c", kInSchemas},
-                                                     {ArrayDialect::kZarr2, "crc32c"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "crc32c", kInSchemas},
+                                                     {Dialect::kZarr2, "crc32c"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCrc32c};
   return kDefinition;
 }
 
 const CodecDefinition& Crc32Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "crc32"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "crc32"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindWithLocation<Crc32Digest, true>};
   return kDefinition;
 }
 
 const CodecDefinition& Adler32Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "adler32"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "adler32"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindWithLocation<Adler32Digest, true>};
   return kDefinition;
 }
 
 const CodecDefinition& Fletcher32Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "fletcher32"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "fletcher32"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindAtEnd<Fletcher32Digest>};
   return kDefinition;
 }

@@ -9,10 +9,10 @@ const std::vector<const CodecDefinition*>& CodecDefinitions() {
   return codecs;
 }
 
-const CodecDefinition* FindCodec(ArrayDialect dialect, std::string_view name) {
+const CodecDefinition* FindCodec(Dialect dialect, std::string_view name) {
   constexpr std::string_view kNumcodecs = "numcodecs.";
-  if (dialect == ArrayDialect::kZarr3 && name.starts_with(kNumcodecs)) {
-    return FindCodec(ArrayDialect::kZarr2, name.substr(kNumcodecs.size()));
+  if (dialect == Dialect::kZarr3 && name.starts_with(kNumcodecs)) {
+    return FindCodec(Dialect::kZarr2, name.substr(kNumcodecs.size()));
   }
   for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {

@@ -67,7 +67,7 @@ Result<std::optional<VolumeExtent>> ParseSegmentationBlock(const JsonCursor& sca
 
 const CodecDefinition& CompressedSegmentationCodec() {
   static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kPrecomputed, "compressed_segmentation", kInSchemas}};
+      {Dialect::kPrecomputed, "compressed_segmentation", kInSchemas}};
   static constexpr CodecOption kOptions[] = {{kBlockSize}};
   static constexpr CodecDefinition kDefinition{kNames, &BindSegmentation, kOptions};
   return kDefinition;

@@ -351,7 +351,7 @@ Result<ArrayToBytesCodecPtr> BindCompresso(const CodecSpec& spec,
 }  // namespace
 
 const CodecDefinition& CompressoCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "compresso"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kPrecomputed, "compresso"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompresso};
   return kDefinition;
 }

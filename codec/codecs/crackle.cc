@@ -337,7 +337,7 @@ Result<ArrayToBytesCodecPtr> BindCrackle(const CodecSpec& spec,
 }  // namespace
 
 const CodecDefinition& CrackleCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "crackle"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kPrecomputed, "crackle"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCrackle};
   return kDefinition;
 }

@@ -95,7 +95,7 @@ Result<ArrayCodecPtr> BindDelta(const CodecSpec& spec, const ArrayRepresentation
 }  // namespace
 
 const CodecDefinition& DeltaCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "delta"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "delta"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindDelta};
   return kDefinition;
 }

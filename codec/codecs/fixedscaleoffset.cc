@@ -88,7 +88,7 @@ Result<ArrayCodecPtr> BindFixedScaleOffset(const CodecSpec& spec,
 }  // namespace
 
 const CodecDefinition& FixedScaleOffsetCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "fixedscaleoffset"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "fixedscaleoffset"}};
   static constexpr CodecDefinition kDefinition{
       .names = kNames, .bind = &BindFixedScaleOffset, .dependence = Dependence::kItem};
   return kDefinition;

@@ -28,8 +28,7 @@ Result<BytesCodecPtr> BindDeflate(const CodecSpec& spec, std::uint32_t /*item_si
 
 // Without a level: as TensorStore's gzip, and as numcodecs' GZip and Zlib. N5 has -1 for the usual
 // one.
-constexpr CodecOption::Spelling kLevel[] = {{ArrayDialect::kZarr2, 1},
-                                            {ArrayDialect::kN5, -1, "", -1}};
+constexpr CodecOption::Spelling kLevel[] = {{Dialect::kZarr2, 1}, {Dialect::kN5, -1, "", -1}};
 constexpr CodecOption kOptions[] = {
     {.name = "level", .max = 9, .absent = 6, .spellings = kLevel, .is_level = true}};
 
@@ -61,18 +60,17 @@ std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t s
 }
 
 const CodecDefinition& GzipCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "gzip", kInSchemas},
-                                                     {ArrayDialect::kZarr2, "gzip", kInSchemas},
-                                                     {ArrayDialect::kN5, "gzip", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "gzip", kInSchemas},
+                                                     {Dialect::kZarr2, "gzip", kInSchemas},
+                                                     {Dialect::kN5, "gzip", kInSchemas}};
   static constexpr CodecDefinition kDefinition{kNames, &BindDeflate<DeflateContainer::kGzip>,
                                                kOptions, true};
   return kDefinition;
 }
 
 const CodecDefinition& ZlibCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr2, "zlib", kInSchemas},
-      {ArrayDialect::kN5, "gzip", kInSchemas, "useZlib"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "zlib", kInSchemas},
+                                                     {Dialect::kN5, "gzip", kInSchemas, "useZlib"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindDeflate<DeflateContainer::kZlib>,
                                                kOptions, true, &GzipCodec};
   return kDefinition;

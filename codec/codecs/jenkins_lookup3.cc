@@ -115,7 +115,7 @@ Result<BytesCodecPtr> BindJenkinsLookup3(const CodecSpec& spec, std::uint32_t /*
 }  // namespace
 
 const CodecDefinition& JenkinsLookup3Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "jenkins_lookup3"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "jenkins_lookup3"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindJenkinsLookup3};
   return kDefinition;
 }

@@ -179,8 +179,7 @@ Result<ArrayToBytesCodecPtr> BindJpeg(const CodecSpec& spec, const ArrayRepresen
 }  // namespace
 
 const CodecDefinition& JpegCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kPrecomputed, "jpeg", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kPrecomputed, "jpeg", kInSchemas}};
   // As in libjpeg and TensorStore.
   static constexpr CodecOption kOptions[] = {{"jpeg_quality", 0, kMaxQuality, 75}};
   static constexpr CodecDefinition kDefinition{kNames, &BindJpeg, kOptions, true};

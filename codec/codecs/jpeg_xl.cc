@@ -172,7 +172,7 @@ Result<ArrayToBytesCodecPtr> BindJpegXl(const CodecSpec& spec, const ArrayRepres
 const Library& Libjxl() { return kLibjxl; }
 
 const CodecDefinition& JpegXlCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "jxl"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kPrecomputed, "jxl"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindJpegXl, {}, true};
   return kDefinition;
 }

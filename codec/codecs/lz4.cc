@@ -224,7 +224,7 @@ constexpr LibraryCompressor kLz4Blocks = kLz4;
 const Library& Liblz4() { return kLz4.library; }
 
 const CodecDefinition& Lz4Codec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "lz4"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "lz4"}};
   constexpr std::int64_t kMaxAcceleration = std::numeric_limits<int>::max();
   static constexpr CodecOption kOptions[] = {
       {"acceleration", -kMaxAcceleration, kMaxAcceleration, 1}};
@@ -233,8 +233,8 @@ const CodecDefinition& Lz4Codec() {
 }
 
 const CodecDefinition& Lz4BlocksCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kN5, "lz4"}};
-  static constexpr CodecOption::Spelling kBlockSize[] = {{ArrayDialect::kN5, 65536, "blockSize"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kN5, "lz4"}};
+  static constexpr CodecOption::Spelling kBlockSize[] = {{Dialect::kN5, 65536, "blockSize"}};
   static constexpr CodecOption kOptions[] = {{"block_size", 64, 1 << 25, 65536, kBlockSize}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kLz4Blocks>, kOptions, true};
   return kDefinition;

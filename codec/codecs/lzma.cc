@@ -112,9 +112,9 @@ Result<BytesCodecPtr> BindLzma(const CodecSpec& spec, std::uint32_t item_size) {
 const Library& Liblzma() { return kXz.library; }
 
 const CodecDefinition& LzmaCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "lzma"},
-                                                     {ArrayDialect::kN5, "xz", kInSchemas}};
-  constexpr ArrayDialect kZarr2 = ArrayDialect::kZarr2;
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "lzma"},
+                                                     {Dialect::kN5, "xz", kInSchemas}};
+  constexpr Dialect kZarr2 = Dialect::kZarr2;
   static constexpr CodecOption kOptions[] = {
       {.name = "format",
        .min = 1,

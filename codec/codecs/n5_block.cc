@@ -192,7 +192,7 @@ constexpr const char* kN5BlockSize = "blockSize";  // of N5BlockCodec's spec, sl
 
 Result<ArrayToBytesCodecPtr> BindN5Block(const CodecSpec& spec,
                                          const ArrayRepresentation& decoded) {
-  if (spec.dialect != ArrayDialect::kN5) return BindN5Default(spec, decoded);
+  if (spec.dialect != Dialect::kN5) return BindN5Default(spec, decoded);
   UNSHARD_ASSIGN_OR_RETURN(const auto sizes, spec.options().Find(kN5BlockSize));
   UNSHARD_ASSIGN_OR_RETURN(Shape max_shape, sizes->UnsignedItems(0, ~std::uint64_t{0}));
   UNSHARD_ASSIGN_OR_RETURN(ChunkCodecPtr items, CodecChain::Bind(*spec.FindChain(kInnerCodecs),
@@ -213,7 +213,7 @@ ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
 
 Result<ChainSpec> N5ChainSpec(const JsonCursor& compression,
                               const std::vector<std::uint64_t>& block_shape) {
-  UNSHARD_ASSIGN_OR_RETURN(CodecSpec parsed, ParseNamedCodec(compression, ArrayDialect::kN5));
+  UNSHARD_ASSIGN_OR_RETURN(CodecSpec parsed, ParseNamedCodec(compression, Dialect::kN5));
   if (parsed.definition == nullptr) {
     return Fail(ErrorCode::kNotSupported, MemberPath(compression.path(), "type"),
                 ": unsupported compression \"", parsed.name,
@@ -228,7 +228,7 @@ ChainSpec N5ChainSpec(ChainSpec compressors, const std::string& path,
                       const std::vector<std::uint64_t>& block_shape) {
   CodecSpec block = CodecOfZarr3(
       "n5_default", JsonValue::Object({{kN5BlockSize, ExtentsJson(block_shape)}}), path);
-  block.dialect = ArrayDialect::kN5;
+  block.dialect = Dialect::kN5;
   ChainSpec codecs = {
       CodecOfZarr3("bytes", JsonValue::Object({{"endian", JsonValue::String("big")}}))};
   for (CodecSpec& compressor : compressors) codecs.push_back(std::move(compressor));
@@ -237,7 +237,7 @@ ChainSpec N5ChainSpec(ChainSpec compressors, const std::string& path,
 }
 
 const CodecDefinition& N5BlockCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "n5_default"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "n5_default"}};
   static constexpr CodecOption kOptions[] = {{.name = kInnerCodecs, .chain_dimensions = 0}};
   static constexpr CodecDefinition kDefinition{kNames, &BindN5Block, kOptions};
   return kDefinition;

@@ -64,7 +64,7 @@ Result<ArrayCodecPtr> BindPackBits(const CodecSpec& spec, const ArrayRepresentat
 }  // namespace
 
 const CodecDefinition& NumcodecsPackBitsCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "packbits"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "packbits"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindPackBits};
   return kDefinition;
 }

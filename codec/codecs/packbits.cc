@@ -220,7 +220,7 @@ Result<Voxels> BitPacking::Decode(ByteSpan packed, ShapeSpan shape) const {
 }  // namespace
 
 const CodecDefinition& PackBitsCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "packbits"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "packbits"}};
   static constexpr CodecDefinition kDefinition{kNames, &BitPacking::Bind};
   return kDefinition;
 }

@@ -306,11 +306,10 @@ Result<ArrayToBytesCodecPtr> BindPng(const CodecSpec& spec, const ArrayRepresent
 const Library& Libpng() { return kLibpng; }
 
 const CodecDefinition& PngCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kPrecomputed, "png", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kPrecomputed, "png", kInSchemas}};
   // New volumes have no level.
   static constexpr CodecOption::Spelling kLevel[] = {
-      {.dialect = ArrayDialect::kPrecomputed, .absent = kDefaultLevel, .has_default = false}};
+      {.dialect = Dialect::kPrecomputed, .absent = kDefaultLevel, .has_default = false}};
   static constexpr CodecOption kOptions[] = {{"png_level", 0, 9, kDefaultLevel, kLevel}};
   static constexpr CodecDefinition kDefinition{kNames, &BindPng, kOptions, true};
   return kDefinition;

@@ -80,7 +80,7 @@ Result<ArrayCodecPtr> BindQuantize(const CodecSpec& spec, const ArrayRepresentat
 }  // namespace
 
 const CodecDefinition& QuantizeCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "quantize"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "quantize"}};
   static constexpr CodecDefinition kDefinition{
       .names = kNames, .bind = &BindQuantize, .dependence = Dependence::kItem, .keeps_zero = true};
   return kDefinition;

@@ -105,7 +105,7 @@ Result<ArrayCodecPtr> BindReshape(const CodecSpec& spec, const ArrayRepresentati
 }  // namespace
 
 const CodecDefinition& ReshapeCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "reshape"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "reshape"}};
   static constexpr CodecDefinition kDefinition{.names = kNames, .bind = &BindReshape};
   return kDefinition;
 }

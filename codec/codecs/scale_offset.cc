@@ -157,7 +157,7 @@ Result<ArrayCodecPtr> BindScaleOffset(const CodecSpec& spec, const ArrayRepresen
 }  // namespace
 
 const CodecDefinition& ScaleOffsetCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "scale_offset"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "scale_offset"}};
   static constexpr CodecDefinition kDefinition{.names = kNames,
                                                .bind = &BindScaleOffset,
                                                .dependence = Dependence::kItem,

@@ -9,7 +9,7 @@ namespace unshard {
 
 const CodecDefinition& ShardingIndexedCodec() {
   static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr3, kShardingIndexed, kInSchemas}};
+      {Dialect::kZarr3, kShardingIndexed, kInSchemas}};
   static constexpr std::string_view kLocations[] = {"start", "end"};
   static constexpr CodecOption kOptions[] = {
       {"chunk_shape"},

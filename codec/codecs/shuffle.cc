@@ -59,7 +59,7 @@ Result<BytesCodecPtr> BindShuffle(const CodecSpec& spec, std::uint32_t /*item_si
 }  // namespace
 
 const CodecDefinition& ShuffleCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr2, "shuffle"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "shuffle"}};
   static constexpr CodecOption kOptions[] = {{"elementsize", 1, 1 << 20, 4}};
   static constexpr CodecDefinition kDefinition{kNames, &BindShuffle, kOptions};
   return kDefinition;

@@ -46,8 +46,7 @@ Result<ArrayCodecPtr> BindTranspose(const CodecSpec& spec, const ArrayRepresenta
 }  // namespace
 
 const CodecDefinition& TransposeCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {
-      {ArrayDialect::kZarr3, "transpose", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "transpose", kInSchemas}};
   static constexpr CodecOption kOptions[] = {{"order"}};
   static constexpr CodecDefinition kDefinition{.names = kNames,
                                                .bind = &BindTranspose,

@@ -445,13 +445,13 @@ Result<ArrayToBytesCodecPtr> BindZfpc(const CodecSpec& spec, const ArrayRepresen
 const Library& Libzfp() { return kLibzfp; }
 
 const CodecDefinition& ZfpCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "zfp"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "zfp"}};
   static constexpr CodecDefinition kDefinition{.names = kNames, .bind = &BindZfp};
   return kDefinition;
 }
 
 const CodecDefinition& ZfpcCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kPrecomputed, "zfpc"}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kPrecomputed, "zfpc"}};
   static constexpr CodecDefinition kDefinition{kNames, &BindZfpc};
   return kDefinition;
 }

@@ -102,16 +102,16 @@ constexpr LibraryCompressor kZstd = {{"zstd", "libzstd"}};
 const Library& Libzstd() { return kZstd.library; }
 
 const CodecDefinition& ZstdCodec() {
-  static constexpr CodecDefinition::Name kNames[] = {{ArrayDialect::kZarr3, "zstd", kInSchemas},
-                                                     {ArrayDialect::kZarr2, "zstd", kInSchemas},
-                                                     {ArrayDialect::kN5, "zstd", kInSchemas}};
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "zstd", kInSchemas},
+                                                     {Dialect::kZarr2, "zstd", kInSchemas},
+                                                     {Dialect::kN5, "zstd", kInSchemas}};
   static constexpr CodecOption::Spelling kLevel[] = {
-      {.dialect = ArrayDialect::kZarr3, .created = 3},
-      {.dialect = ArrayDialect::kZarr2, .created = 1},
-      {.dialect = ArrayDialect::kN5, .absent = 3, .created = 0}};
+      {.dialect = Dialect::kZarr3, .created = 3},
+      {.dialect = Dialect::kZarr2, .created = 1},
+      {.dialect = Dialect::kN5, .absent = 3, .created = 0}};
   static constexpr CodecOption kOptions[] = {
       {.name = "level", .min = -131072, .max = 22, .spellings = kLevel, .is_level = true},
-      {.name = "checksum", .is_boolean = true, .only_in = ArrayDialect::kZarr3}};
+      {.name = "checksum", .is_boolean = true, .only_in = Dialect::kZarr3}};
   static constexpr CodecDefinition kDefinition{kNames, &BindCompressor<kZstd>, kOptions, true};
   return kDefinition;
 }

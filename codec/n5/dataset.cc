@@ -19,10 +19,10 @@ constexpr std::uint64_t kMaxBlockExtent = 0x7fffffff;
 class DatasetParser {
  public:
   explicit DatasetParser(const JsonCursor& document) : document_(document) {
-    array_.dialect = ArrayDialect::kN5;
+    array_.dialect = Dialect::kN5;
   }
 
-  Result<ArrayMetadata> Parse() {
+  Result<Array> Parse() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dimensions, document_.Member("dimensions"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, dimensions.UnsignedItems(0, kMaxExtent));
     array_.shape = ReversedAxes(std::move(array_.shape));
@@ -115,11 +115,11 @@ class DatasetParser {
 
   const JsonCursor document_;
   std::string compression_path_ = "compression";
-  ArrayMetadata array_;
+  Array array_;
 };
 
 // `units` has the bases, `resolution` the multipliers; an axis without a unit has "" and 1.
-void SetUnits(const ArrayMetadata& array, JsonValue& document) {
+void SetUnits(const Array& array, JsonValue& document) {
   std::vector<JsonValue> bases;
   std::vector<JsonValue> numbers;
   for (const auto& unit : ReversedAxes(array.units)) {
@@ -132,7 +132,7 @@ void SetUnits(const ArrayMetadata& array, JsonValue& document) {
 
 // `axes` of N5 has no null: axes without a name have "".
 // TensorStore opens no dataset in which a name occurs twice: only the first axis keeps it.
-JsonValue NamesJson(const ArrayMetadata& array) {
+JsonValue NamesJson(const Array& array) {
   std::vector<JsonValue> names;
   std::set<std::string> seen;
   for (const auto& axis : array.axis_names) {
@@ -145,11 +145,11 @@ JsonValue NamesJson(const ArrayMetadata& array) {
 
 }  // namespace
 
-Result<ArrayMetadata> ParseN5Dataset(const JsonValue& document) {
+Result<Array> ParseN5Dataset(const JsonValue& document) {
   return DatasetParser(JsonCursor(document, "")).Parse();
 }
 
-Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array) {
+Result<JsonValue> WriteN5Dataset(const Array& array) {
   UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
   const std::string type = DataTypeName(array.data_type);
   if (!FindDataType(DataTypeDialect::kN5, type)) {

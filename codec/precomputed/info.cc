@@ -97,7 +97,7 @@ std::vector<T> ToXyz(const std::vector<T>& list) {
   return list.empty() ? list : std::vector<T>(list.rbegin(), std::prev(list.rend()));
 }
 
-Status TakeChunkSizes(const JsonCursor& scale, bool sharded, ArrayMetadata& array) {
+Status TakeChunkSizes(const JsonCursor& scale, bool sharded, Array& array) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sizes, scale.Member("chunk_sizes"));
   UNSHARD_ASSIGN_OR_RETURN(const auto items, sizes.Items());
   if (sharded && items.size() != 1) {
@@ -111,7 +111,7 @@ Status TakeChunkSizes(const JsonCursor& scale, bool sharded, ArrayMetadata& arra
   return {};
 }
 
-Status TakeResolution(const JsonCursor& scale, ArrayMetadata& array) {
+Status TakeResolution(const JsonCursor& scale, Array& array) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor resolution, scale.Member("resolution"));
   UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution.Items());
   if (items.size() != 3) return resolution.Expected("three numbers");
@@ -253,8 +253,8 @@ class InfoParser {
 
   // What says where chunks are. Gives their grid, x y z.
   Result<ChunkGrid> TakeGeometry(const JsonCursor& scale, bool is_sharded, VolumeScale& to) const {
-    ArrayMetadata& array = to.array;
-    array.dialect = ArrayDialect::kPrecomputed;
+    Array& array = to.array;
+    array.dialect = Dialect::kPrecomputed;
     array.type_name = TextOf(document_, "data_type");
     array.axis_names = {"channel", "z", "y", "x"};
     array.codec_json = JsonValue::Object();
@@ -283,7 +283,7 @@ class InfoParser {
 
   // What is needed for voxels beside the geometry.
   Status TakeVoxels(const JsonCursor& scale, const Result<ChunkCodecPtr>& codec,
-                    ArrayMetadata& array) const {
+                    Array& array) const {
     UNSHARD_RETURN_IF_ERROR(channels_);
     UNSHARD_RETURN_IF_ERROR(TakeResolution(scale, array));
     if (!type_) UNSHARD_RETURN_IF_ERROR(codec);

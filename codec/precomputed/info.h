@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/grid/chunk_check.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/json/json.h"
@@ -26,7 +26,7 @@ struct VolumeScale {
   std::string directory;               // as in ShardedDirectory
   std::optional<std::size_t> sharded;  // its position in NeuroglancerInfo::sharded
   // Of an unsharded scale anything can be damaged: then `voxels` says what, and members are empty.
-  ArrayMetadata array;
+  Array array;
 };
 
 // One directory whose chunks are in shards.

@@ -37,7 +37,7 @@ double NumberOf(const std::optional<DimensionUnit>& unit) { return unit ? unit->
 std::vector<std::string_view> EncodingMembers() {
   std::vector<std::string_view> members{kEncoding};
   for (const CodecDefinition* const codec : CodecDefinitions()) {
-    if (codec->NameIn(ArrayDialect::kPrecomputed) == nullptr) continue;
+    if (codec->NameIn(Dialect::kPrecomputed) == nullptr) continue;
     for (const CodecOption& option : ScaleOptions(*codec)) members.push_back(option.name);
   }
   return members;
@@ -48,7 +48,7 @@ Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor encoding, members.Member(kEncoding));
   UNSHARD_ASSIGN_OR_RETURN(std::string name, encoding.String());
   name = LowerCase(name);
-  const CodecDefinition* const definition = FindCodec(ArrayDialect::kPrecomputed, name);
+  const CodecDefinition* const definition = FindCodec(Dialect::kPrecomputed, name);
   if (definition == nullptr) {
     return Fail(ErrorCode::kNotSupported, encoding.path(), ": decoding chunks of encoding \"", name,
                 "\" is not supported");
@@ -59,13 +59,13 @@ Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const
       options.Set(option.name, *value);
   }
   JsonValue json = ExtensionJson(name, std::move(options));
-  const CodecSpec spec{std::move(name), std::move(json), members.path(), ArrayDialect::kPrecomputed,
+  const CodecSpec spec{std::move(name), std::move(json), members.path(), Dialect::kPrecomputed,
                        definition};
   constexpr std::size_t kRank = 4;
   return CodecChain::Bind({spec}, encoding.path(), {type, kRank});
 }
 
-std::string ScaleKey(const ArrayMetadata& scale) {
+std::string ScaleKey(const Array& scale) {
   std::string key;
   for (std::size_t axis = scale.units.size(); axis-- > 1;) {
     if (!key.empty()) key += '_';
@@ -74,9 +74,9 @@ std::string ScaleKey(const ArrayMetadata& scale) {
   return key;
 }
 
-std::optional<std::string> SharedScaleKey(std::span<const ArrayMetadata> scales) {
+std::optional<std::string> SharedScaleKey(std::span<const Array> scales) {
   std::set<std::string> keys;
-  for (const ArrayMetadata& scale : scales) {
+  for (const Array& scale : scales) {
     std::string key = ScaleKey(scale);
     if (keys.contains(key)) return key;
     keys.insert(std::move(key));
@@ -84,7 +84,7 @@ std::optional<std::string> SharedScaleKey(std::span<const ArrayMetadata> scales)
   return std::nullopt;
 }
 
-void SetEncoding(const ArrayMetadata& array, JsonValue& scale) {
+void SetEncoding(const Array& array, JsonValue& scale) {
   for (const std::string_view member : EncodingMembers()) {
     const JsonValue* const value = array.codec_json.Find(member);
     value != nullptr ? scale.Set(member, *value) : void(scale.Erase(member));
@@ -93,7 +93,7 @@ void SetEncoding(const ArrayMetadata& array, JsonValue& scale) {
   if (!array.sharding.is_null()) scale.Set("sharding", array.sharding);
 }
 
-JsonValue WriteScale(const ArrayMetadata& array) {
+JsonValue WriteScale(const Array& array) {
   const auto whole = [](auto value) { return std::to_string(value); };
   JsonValue scale = JsonValue::Object();
   scale.Set("key", JsonValue::String(ScaleKey(array)));
@@ -106,12 +106,12 @@ JsonValue WriteScale(const ArrayMetadata& array) {
   return scale;
 }
 
-JsonValue WriteInfo(std::span<const ArrayMetadata> scales) {
-  const ArrayMetadata& first = scales.front();
+JsonValue WriteInfo(std::span<const Array> scales) {
+  const Array& first = scales.front();
   const std::string data_type = DataTypeName(first.data_type);
   const bool labels = data_type == "uint32" || data_type == "uint64";
   std::vector<JsonValue> written;
-  for (const ArrayMetadata& scale : scales) written.push_back(WriteScale(scale));
+  for (const Array& scale : scales) written.push_back(WriteScale(scale));
   JsonValue info = JsonValue::Object();
   info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
   info.Set("type", JsonValue::String(labels ? "segmentation" : "image"));

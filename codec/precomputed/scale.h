@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
@@ -26,14 +26,14 @@ Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const
                                                 std::uint64_t channels);
 
 // "8_8_40", the `key` of a scale as TensorStore makes it of its resolution along x, y and z.
-std::string ScaleKey(const ArrayMetadata& scale);
+std::string ScaleKey(const Array& scale);
 // The key that two of these scales have; nothing: all are different.
-std::optional<std::string> SharedScaleKey(std::span<const ArrayMetadata> scales);
+std::optional<std::string> SharedScaleKey(std::span<const Array> scales);
 // The member of `scales` for an array whose units are nm.
-JsonValue WriteScale(const ArrayMetadata& scale);
+JsonValue WriteScale(const Array& scale);
 // Replaces the members of a scale that say how its chunks are encoded, and its `sharding`.
-void SetEncoding(const ArrayMetadata& array, JsonValue& scale);
+void SetEncoding(const Array& array, JsonValue& scale);
 // The `info` of a volume with these scales, at least one.
-JsonValue WriteInfo(std::span<const ArrayMetadata> scales);
+JsonValue WriteInfo(std::span<const Array> scales);
 
 }  // namespace unshard

@@ -16,9 +16,9 @@ constexpr const char* kZarr2Attributes = ".zattrs";
 
 }  // namespace
 
-Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info) {
+Result<std::vector<Array>> ReadScales(const JsonValue& info) {
   UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo parsed, ParseNeuroglancerInfo(info));
-  std::vector<ArrayMetadata> arrays;
+  std::vector<Array> arrays;
   for (VolumeScale& scale : parsed.scales) {
     UNSHARD_RETURN_IF_ERROR(scale.array.voxels);
     arrays.push_back(std::move(scale.array));
@@ -26,48 +26,46 @@ Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info) {
   return arrays;
 }
 
-Result<ArrayMetadata> ParseArray(ArrayDialect dialect, const JsonValue& document,
-                                 const JsonValue& attributes) {
+Result<Array> ParseArray(Dialect dialect, const JsonValue& document, const JsonValue& attributes) {
   switch (dialect) {
-    case ArrayDialect::kZarr3: {
+    case Dialect::kZarr3: {
       UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrNode(document));
       return std::move(node.array);
     }
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       return ParseN5Dataset(document);
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       return ParseZarr2Array(document, attributes);
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       break;
   }
   return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
 }
 
-Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
-                                const JsonValue& attributes) {
+Result<Array> ReadArray(Dialect dialect, const JsonValue& document, const JsonValue& attributes) {
   return ForVoxels(ParseArray(dialect, document, attributes));
 }
 
-Result<std::vector<MetadataDocument>> DocumentsOf(const ArrayMetadata& array,
+Result<std::vector<MetadataDocument>> DocumentsOf(const Array& array,
                                                   const std::string& directory) {
   MetadataDocument document{directory, ArrayDocumentName(array.dialect), {}};
   JsonValue attributes;
   switch (array.dialect) {
-    case ArrayDialect::kZarr3: {
+    case Dialect::kZarr3: {
       UNSHARD_ASSIGN_OR_RETURN(document.content, WriteZarr3Array(array));
       break;
     }
-    case ArrayDialect::kN5: {
+    case Dialect::kN5: {
       UNSHARD_ASSIGN_OR_RETURN(document.content, WriteN5Dataset(array));
       break;
     }
-    case ArrayDialect::kZarr2: {
+    case Dialect::kZarr2: {
       UNSHARD_ASSIGN_OR_RETURN(Zarr2Documents written, WriteZarr2Array(array));
       document.content = std::move(written.zarray);
       attributes = std::move(written.zattrs);
       break;
     }
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
   }
   std::vector<MetadataDocument> documents = {std::move(document)};
@@ -77,28 +75,28 @@ Result<std::vector<MetadataDocument>> DocumentsOf(const ArrayMetadata& array,
   return documents;
 }
 
-std::vector<MetadataDocument> DocumentsOfGroup(ArrayDialect dialect, JsonValue attributes,
+std::vector<MetadataDocument> DocumentsOfGroup(Dialect dialect, JsonValue attributes,
                                                const std::string& directory) {
   std::vector<MetadataDocument> documents;
   switch (dialect) {
-    case ArrayDialect::kZarr3: {
+    case Dialect::kZarr3: {
       JsonValue group = JsonValue::Object({{"zarr_format", IntegerNumber(3)},
                                            {"node_type", JsonValue::String("group")},
                                            {"attributes", std::move(attributes)}});
       documents.push_back({directory, ArrayDocumentName(dialect), std::move(group)});
       break;
     }
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       documents.push_back(
           {directory, ".zgroup", JsonValue::Object({{"zarr_format", IntegerNumber(2)}})});
       if (!attributes.members().empty()) {
         documents.push_back({directory, kZarr2Attributes, std::move(attributes)});
       }
       break;
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       documents.push_back({directory, ArrayDocumentName(dialect), std::move(attributes)});
       break;
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       break;
   }
   return documents;

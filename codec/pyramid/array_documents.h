@@ -5,21 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/json/json.h"
 
 namespace unshard {
 
 // The scales of a precomputed volume. This and ReadArray fail, naming the JSON path, with kDataLoss
 // on damaged metadata and with kNotSupported where chunks cannot be decoded.
-Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info);
+Result<std::vector<Array>> ReadScales(const JsonValue& info);
 // The array of a zarr.json, .zarray or attributes.json; `attributes`: the .zattrs beside a .zarray,
 // else null. Requires: another dialect than precomputed.
-// ParseArray does not fail where only ArrayMetadata::voxels does.
-Result<ArrayMetadata> ParseArray(ArrayDialect dialect, const JsonValue& document,
-                                 const JsonValue& attributes);
-Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
-                                const JsonValue& attributes);
+// ParseArray does not fail where only Array::voxels does.
+Result<Array> ParseArray(Dialect dialect, const JsonValue& document, const JsonValue& attributes);
+Result<Array> ReadArray(Dialect dialect, const JsonValue& document, const JsonValue& attributes);
 
 // One document of a dataset.
 struct MetadataDocument {
@@ -35,11 +33,11 @@ struct MetadataDocument {
 
 // The inverse of ReadArray: the document of the array, and after a .zarray, where there are
 // attributes, a .zattrs. Fails with kNotSupported where the format cannot express the array.
-Result<std::vector<MetadataDocument>> DocumentsOf(const ArrayMetadata& array,
+Result<std::vector<MetadataDocument>> DocumentsOf(const Array& array,
                                                   const std::string& directory = "");
 // Those of a group with these attributes, an object. None in the format of precomputed volumes,
 // where only volumes have a document.
-std::vector<MetadataDocument> DocumentsOfGroup(ArrayDialect dialect, JsonValue attributes,
+std::vector<MetadataDocument> DocumentsOfGroup(Dialect dialect, JsonValue attributes,
                                                const std::string& directory = "");
 
 }  // namespace unshard

@@ -11,23 +11,23 @@ namespace unshard {
 namespace {
 
 // The type in the format `to`; bool becomes uint8 where the format has no bool.
-Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
+Result<DataType> TypeIn(Dialect to, const DataType& type) {
   if (IsZarr(to)) return type;
   DataType presented = type;
   if (type.kind == DataType::Kind::kBool) presented.kind = DataType::Kind::kUnsigned;
   const DataTypeNames* const names = FindDataTypeNames(presented);
-  const auto dialect = to == ArrayDialect::kN5 ? DataTypeDialect::kN5 : DataTypeDialect::kNewVolume;
+  const auto dialect = to == Dialect::kN5 ? DataTypeDialect::kN5 : DataTypeDialect::kNewVolume;
   if (names != nullptr && names->IsIn(dialect)) return presented;
   return Fail(ErrorCode::kNotSupported, DialectName(to), " has no data type like ",
               DataTypeName(type));
 }
 
 // In a pyramid all axes are named, because readers identify them by name.
-std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDataset& dataset,
+std::vector<std::optional<std::string>> NamesIn(Dialect to, const SourceDataset& dataset,
                                                 const PyramidGeometry& geometry,
                                                 const PresentedArray& array) {
   const bool named = dataset.kind == SourceDataset::Kind::kPyramid ||
-                     !array.stored.axis_names.empty() || to == ArrayDialect::kPrecomputed;
+                     !array.stored.axis_names.empty() || to == Dialect::kPrecomputed;
   if (!named) return {};
   std::vector<std::optional<std::string>> names;
   for (const auto& axis : array.axes) {
@@ -39,19 +39,18 @@ std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDat
 
 // The units of a single array are those of the source. In a pyramid only N5 and volumes have units
 // in each level; those of volumes are nm.
-DimensionUnits UnitsIn(ArrayDialect to, const SourceDataset& dataset,
-                       const PyramidGeometry& geometry, std::size_t level,
-                       const PresentedArray& array) {
+DimensionUnits UnitsIn(Dialect to, const SourceDataset& dataset, const PyramidGeometry& geometry,
+                       std::size_t level, const PresentedArray& array) {
   const bool pyramid = dataset.kind == SourceDataset::Kind::kPyramid;
   DimensionUnits units;
-  if (to == ArrayDialect::kPrecomputed) {
+  if (to == Dialect::kPrecomputed) {
     for (const double nm : MapList(array.axes, geometry.levels[level].resolution, 1.0)) {
       units.push_back(DimensionUnit{nm, "nm"});
     }
     return units;
   }
   if (!pyramid && array.stored.units.empty()) return {};
-  if (pyramid && to != ArrayDialect::kN5) return {};
+  if (pyramid && to != Dialect::kN5) return {};
   for (const auto& axis : array.axes) {
     if (!axis || (pyramid && geometry.axes[*axis].unit.empty())) {
       units.emplace_back();
@@ -65,10 +64,10 @@ DimensionUnits UnitsIn(ArrayDialect to, const SourceDataset& dataset,
   return units;
 }
 
-Result<std::vector<std::int64_t>> OriginIn(ArrayDialect to, const PyramidGeometry& geometry,
+Result<std::vector<std::int64_t>> OriginIn(Dialect to, const PyramidGeometry& geometry,
                                            std::size_t level, const AxisMap& axes) {
   std::vector<std::int64_t> origin(axes.size(), 0);
-  if (to != ArrayDialect::kPrecomputed) return origin;
+  if (to != Dialect::kPrecomputed) return origin;
   for (std::size_t axis = 1; axis < axes.size(); ++axis) {
     if (!axes[axis]) continue;
     const std::string what =
@@ -78,38 +77,37 @@ Result<std::vector<std::int64_t>> OriginIn(ArrayDialect to, const PyramidGeometr
   return origin;
 }
 
-JsonValue AttributesIn(ArrayDialect to, const ArrayMetadata& stored) {
-  if (to == ArrayDialect::kPrecomputed || stored.dialect == ArrayDialect::kPrecomputed) {
+JsonValue AttributesIn(Dialect to, const Array& stored) {
+  if (to == Dialect::kPrecomputed || stored.dialect == Dialect::kPrecomputed) {
     return JsonValue::Object();
   }
   JsonValue attributes = stored.attributes;
-  const bool n5 = stored.dialect == ArrayDialect::kN5 || to == ArrayDialect::kN5;
+  const bool n5 = stored.dialect == Dialect::kN5 || to == Dialect::kN5;
   if (n5) EraseN5Members(attributes);
   return attributes;
 }
 
 // The chunk keys of views have one directory for each dimension.
-ChunkKeyEncoding KeysIn(ArrayDialect to) {
-  const bool v2 = to != ArrayDialect::kZarr3;
+ChunkKeyEncoding KeysIn(Dialect to) {
+  const bool v2 = to != Dialect::kZarr3;
   return {v2 ? ChunkKeyEncoding::Kind::kV2 : ChunkKeyEncoding::Kind::kDefault, '/'};
 }
 
 }  // namespace
 
 Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
-                                    std::size_t level, ArrayDialect to,
-                                    const ViewOptions& options) {
-  const ArrayMetadata& stored = dataset.levels[level].array;
+                                    std::size_t level, Dialect to, const ViewOptions& options) {
+  const Array& stored = dataset.levels[level].array;
   PresentedArray array;
   array.stored = stored;
   UNSHARD_ASSIGN_OR_RETURN(array.axes, MapAxes(geometry.axes, stored.shape, stored.dialect, to));
-  ArrayMetadata& presented = array.presented;
+  Array& presented = array.presented;
   presented.dialect = to;
   UNSHARD_ASSIGN_OR_RETURN(presented.data_type, TypeIn(to, stored.data_type));
   presented.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
   presented.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
   // A chunk of a volume has all channels, in however many chunks they are stored.
-  if (to == ArrayDialect::kPrecomputed) {
+  if (to == Dialect::kPrecomputed) {
     if (presented.shape[0] == 0) {
       return Fail(ErrorCode::kNotSupported, "a precomputed volume needs at least one channel");
     }
@@ -128,9 +126,9 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   return array;
 }
 
-Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored, bool of_copy) {
+Result<PresentedArray> PresentUnsharded(const Array& stored, bool of_copy) {
   PresentedArray array{stored, stored, SameAxes(stored.rank())};
-  ArrayMetadata& presented = array.presented;
+  Array& presented = array.presented;
   presented.shard_shape.reset();
   presented.sharding = JsonValue();
   if (!of_copy) UNSHARD_RETURN_IF_ERROR(PlanRawBlocks(stored, presented));

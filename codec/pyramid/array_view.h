@@ -22,8 +22,8 @@ struct ViewOptions {
 // describes pyramids. Fails with kNotSupported, naming what the format cannot express: the data
 // type, an axis, a codec, the position of the first voxel.
 Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
-                                    std::size_t level, ArrayDialect to, const ViewOptions& options);
+                                    std::size_t level, Dialect to, const ViewOptions& options);
 // The array in its own format, without shards; unless `of_copy` without compression either.
-Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored, bool of_copy);
+Result<PresentedArray> PresentUnsharded(const Array& stored, bool of_copy);
 
 }  // namespace unshard

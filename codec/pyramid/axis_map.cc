@@ -68,7 +68,7 @@ std::vector<std::string> NamesOf(std::span<const PyramidAxis> axes) {
 }
 
 // Empty unless every axis has one.
-std::vector<std::string> NamesOf(const ArrayMetadata& array) {
+std::vector<std::string> NamesOf(const Array& array) {
   std::vector<std::string> names;
   for (const auto& name : array.axis_names) {
     if (!name || name->empty()) return {};
@@ -130,7 +130,7 @@ bool Fits(const AxisMap& map, const std::vector<std::uint64_t>& from,
   return true;
 }
 
-tl::unexpected<Error> ShapesDiffer(const ArrayMetadata& from, const ArrayMetadata& to,
+tl::unexpected<Error> ShapesDiffer(const Array& from, const Array& to,
                                    const std::vector<std::uint64_t>& expected) {
   std::string message = "expected the shape " + ShapeText(expected) + " of the source (" +
                         std::string(DialectName(from.dialect)) + "), slowest axis first, found " +
@@ -149,17 +149,17 @@ tl::unexpected<Error> ShapesDiffer(const ArrayMetadata& from, const ArrayMetadat
 }  // namespace
 
 Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::uint64_t> shape,
-                        ArrayDialect from, ArrayDialect to) {
+                        Dialect from, Dialect to) {
   AxisMap map;
-  const bool from_volume = from == ArrayDialect::kPrecomputed;
-  if (to == ArrayDialect::kPrecomputed && !from_volume) return MapToVolume(axes, shape);
+  const bool from_volume = from == Dialect::kPrecomputed;
+  if (to == Dialect::kPrecomputed && !from_volume) return MapToVolume(axes, shape);
   const bool drops_channel = from_volume && to != from && shape.front() == 1;
   for (std::size_t axis = drops_channel ? 1 : 0; axis < axes.size(); ++axis) map.emplace_back(axis);
   return map;
 }
 
-Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAxis> from_axes,
-                            const ArrayMetadata& to) {
+Result<AxisMap> MatchArrays(const Array& from, std::span<const PyramidAxis> from_axes,
+                            const Array& to) {
   if (!SameTypes(from.data_type, to.data_type)) {
     return Fail(ErrorCode::kInvalidArgument, "expected the data type ",
                 DataTypeName(from.data_type), " of the source, found ", DataTypeName(to.data_type));

@@ -23,14 +23,14 @@ using AxisMap = std::vector<std::optional<std::size_t>>;
 // by order. The channel of a precomputed volume is dropped in other formats where there is only
 // one. Fails with kNotSupported, naming the axis that a precomputed volume cannot have.
 Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::uint64_t> shape,
-                        ArrayDialect from, ArrayDialect to);
+                        Dialect from, Dialect to);
 
 // For each axis of `to`, the axis of `from`: by name where both arrays name all their axes, else by
 // MapAxes, else in order. Axes of extent 1 may be added and dropped; origins may differ. Fails with
 // kInvalidArgument, naming the axis and both extents, where the shapes differ, and naming both
 // types where these differ (a bool may become a uint8).
-Result<AxisMap> MatchArrays(const ArrayMetadata& from, std::span<const PyramidAxis> from_axes,
-                            const ArrayMetadata& to);
+Result<AxisMap> MatchArrays(const Array& from, std::span<const PyramidAxis> from_axes,
+                            const Array& to);
 
 // Each axis is that of the same number.
 AxisMap SameAxes(std::size_t rank);

@@ -17,45 +17,45 @@ namespace unshard {
 namespace {
 
 // The chain behind the header of an N5 block; the whole chain of other arrays.
-const CodecChain& ItemsOf(const ArrayMetadata& array) {
-  return array.dialect == ArrayDialect::kN5 ? array.codec->items() : *array.codec;
+const CodecChain& ItemsOf(const Array& array) {
+  return array.dialect == Dialect::kN5 ? array.codec->items() : *array.codec;
 }
 
 // Whether metadata of the format can express the order of the items.
-bool CanExpressOrder(ArrayDialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
+bool CanExpressOrder(Dialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
   if (!KeepsOrder(axes)) return false;
   if (IsIdentity(order)) return true;
   const bool same_axes = axes.size() == order.size() &&
                          std::all_of(axes.begin(), axes.end(), [](auto axis) { return !!axis; });
   if (!same_axes) return false;
-  if (to == ArrayDialect::kZarr3) return true;
-  return to == ArrayDialect::kZarr2 && order == ReversedOrder(order.size());
+  if (to == Dialect::kZarr3) return true;
+  return to == Dialect::kZarr2 && order == ReversedOrder(order.size());
 }
 
 // The same of their byte order: that of N5 is big-endian, that of volumes little-endian, and so is
 // that of bfloat16 in Zarr v2.
-bool CanExpressBytes(const ArrayMetadata& array, bool big_endian) {
+bool CanExpressBytes(const Array& array, bool big_endian) {
   if (array.data_type.ordered_size() == 1) return true;
-  if (array.dialect == ArrayDialect::kN5) return big_endian;
-  const bool is_little = array.dialect == ArrayDialect::kPrecomputed ||
-                         (array.dialect == ArrayDialect::kZarr2 &&
-                          array.data_type.kind == DataType::Kind::kBrainFloat);
+  if (array.dialect == Dialect::kN5) return big_endian;
+  const bool is_little =
+      array.dialect == Dialect::kPrecomputed ||
+      (array.dialect == Dialect::kZarr2 && array.data_type.kind == DataType::Kind::kBrainFloat);
   return !is_little || !big_endian;
 }
 
-tl::unexpected<Error> CannotEncode(ArrayDialect dialect, const CodecSpec& codec) {
+tl::unexpected<Error> CannotEncode(Dialect dialect, const CodecSpec& codec) {
   return Fail(ErrorCode::kNotSupported, "encoding chunks of ", DialectName(dialect),
               " with the codec ", codec.name, " is not supported");
 }
 
 // As documents of the format list them; all formats but Zarr v3 have one compressor.
-Result<ChainSpec> SpellAll(const ChainSpec& compression, const ArrayMetadata& array) {
+Result<ChainSpec> SpellAll(const ChainSpec& compression, const Array& array) {
   ChainSpec spelled;
   for (const CodecSpec& codec : compression) {
     auto one = SpellCodec(codec, array.dialect, array.data_type.size);
-    const bool is_second = !spelled.empty() && array.dialect != ArrayDialect::kZarr3;
+    const bool is_second = !spelled.empty() && array.dialect != Dialect::kZarr3;
     if (!one || is_second) return CannotEncode(array.dialect, codec);
-    one->json_path = array.dialect == ArrayDialect::kN5 ? "compression" : "compressor";
+    one->json_path = array.dialect == Dialect::kN5 ? "compression" : "compressor";
     spelled.push_back(*std::move(one));
   }
   return spelled;
@@ -69,9 +69,9 @@ CodecSpec BytesOf(const DataType& type, bool big_endian) {
 
 // Gives `array` the codec of these items. Requires: its format can express them, and SpellAll has
 // returned their compression.
-Status SetCodec(PlainItems items, ArrayMetadata& array) {
+Status SetCodec(PlainItems items, Array& array) {
   ChainSpec& compression = items.compression;
-  if (array.dialect == ArrayDialect::kPrecomputed) {
+  if (array.dialect == Dialect::kPrecomputed) {
     array.codec_json = JsonValue::Object({{"encoding", JsonValue::String("raw")}});
     UNSHARD_ASSIGN_OR_RETURN(
         array.codec, MakePrecomputedChunkCodec(JsonCursor(array.codec_json, ""), array.data_type,
@@ -79,7 +79,7 @@ Status SetCodec(PlainItems items, ArrayMetadata& array) {
     return {};
   }
   ChainSpec chain;
-  if (array.dialect == ArrayDialect::kN5) {
+  if (array.dialect == Dialect::kN5) {
     array.codec_json = compression.empty() ? JsonValue::Object({{"type", JsonValue::String("raw")}})
                                            : NamedCodecJson(compression.front());
     chain = N5ChainSpec(std::move(compression), "compression", array.chunk_shape);
@@ -90,12 +90,11 @@ Status SetCodec(PlainItems items, ArrayMetadata& array) {
     }
     chain.push_back(BytesOf(array.data_type, items.big_endian));
     for (CodecSpec& codec : compression) {
-      if (array.dialect == ArrayDialect::kZarr3) codec.json_path = ItemPath("codecs", chain.size());
+      if (array.dialect == Dialect::kZarr3) codec.json_path = ItemPath("codecs", chain.size());
       chain.push_back(std::move(codec));
     }
-    array.codec_json = array.dialect == ArrayDialect::kZarr2
-                           ? Zarr2CodecMembers(array.data_type, chain)
-                           : CodecsJson(chain);
+    array.codec_json = array.dialect == Dialect::kZarr2 ? Zarr2CodecMembers(array.data_type, chain)
+                                                        : CodecsJson(chain);
   }
   UNSHARD_ASSIGN_OR_RETURN(array.codec,
                            CodecChain::Bind(chain, "", {array.data_type, array.rank()}));
@@ -104,15 +103,14 @@ Status SetCodec(PlainItems items, ArrayMetadata& array) {
 
 // Whether chunks of a view can have the items of stored ones. The header of an N5 block has its
 // shape.
-bool CanHaveItems(const ArrayMetadata& stored, const ArrayMetadata& presented,
-                  const AxisMap& axes) {
-  return presented.dialect == ArrayDialect::kN5 || HasSameChunks(stored, presented, axes);
+bool CanHaveItems(const Array& stored, const Array& presented, const AxisMap& axes) {
+  return presented.dialect == Dialect::kN5 || HasSameChunks(stored, presented, axes);
 }
 
 // The stored items, for SetCodec of the presented array; nothing where its format cannot express
 // them.
-std::optional<PlainItems> KeptItems(const ArrayMetadata& stored, const AxisMap& axes,
-                                    const ArrayMetadata& presented) {
+std::optional<PlainItems> KeptItems(const Array& stored, const AxisMap& axes,
+                                    const Array& presented) {
   auto items = PlainItemsOf(ItemsOf(stored));
   const bool is_kept = items && CanHaveItems(stored, presented, axes) &&
                        CanExpressOrder(presented.dialect, items->order, axes) &&
@@ -140,12 +138,12 @@ ChainSpec CompressionOf(const CodecChain& chain) {
 // Whether the items are encoded by a codec that compresses them itself: an image, or labels.
 bool IsCompressedItself(const CodecChain& chain) {
   return std::any_of(chain.codecs().begin(), chain.codecs().end(), [](const CodecSpec& codec) {
-    return codec.dialect == ArrayDialect::kPrecomputed && codec.definition != &BytesCodec();
+    return codec.dialect == Dialect::kPrecomputed && codec.definition != &BytesCodec();
   });
 }
 
 // `codec`, of other options than numbers that every format takes, as new arrays have it.
-std::optional<CodecSpec> KeptIn(ArrayDialect to, CodecSpec codec, std::uint32_t item_size) {
+std::optional<CodecSpec> KeptIn(Dialect to, CodecSpec codec, std::uint32_t item_size) {
   if (!IsCompressor(codec)) return std::nullopt;
   const bool is_new = codec.configuration() == nullptr;  // no document has it
   JsonValue options = codec.own_options();
@@ -157,7 +155,7 @@ std::optional<CodecSpec> KeptIn(ArrayDialect to, CodecSpec codec, std::uint32_t 
     const auto usual = option.In(codec.definition->names.front().dialect).created;
     options.Set(option.name, JsonValue::Number(std::to_string(*usual)));
   }
-  codec.dialect = ArrayDialect::kZarr3;  // whose options have their own names
+  codec.dialect = Dialect::kZarr3;  // whose options have their own names
   codec.json.Set("configuration", std::move(options));
   auto kept = SpellCodec(codec, to, item_size);
   if (kept || codec.definition->similar == nullptr) return kept;
@@ -166,15 +164,15 @@ std::optional<CodecSpec> KeptIn(ArrayDialect to, CodecSpec codec, std::uint32_t 
 }
 
 // How chunks are made that can have the items of those of `from`.
-BlockForm FormOf(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+BlockForm FormOf(const Array& from, const Array& to, const AxisMap& axes) {
   const CodecChain& stored = ItemsOf(from);
   if (!SameEncoding(stored, ItemsOf(to))) return BlockForm::kTranscode;
   const bool same_axes = axes == SameAxes(from.rank());
   const auto plain = PlainItemsOf(stored);
   const bool same_items = same_axes || (plain && plain->order.empty() && KeepsOrder(axes));
   if (!same_items) return BlockForm::kTranscode;
-  const bool has_header = from.dialect == ArrayDialect::kN5;
-  if (has_header == (to.dialect == ArrayDialect::kN5)) {
+  const bool has_header = from.dialect == Dialect::kN5;
+  if (has_header == (to.dialect == Dialect::kN5)) {
     // The header of an N5 block lists the extents in the order of the axes.
     return has_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
   }
@@ -202,16 +200,16 @@ std::optional<PlainItems> PlainItemsOf(const CodecChain& chain) {
   return items;
 }
 
-BlockForm FormOfCopy(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+BlockForm FormOfCopy(const Array& from, const Array& to, const AxisMap& axes) {
   return HasSameChunks(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
 }
 
-BlockForm FormOfView(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+BlockForm FormOfView(const Array& from, const Array& to, const AxisMap& axes) {
   return CanHaveItems(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
 }
 
-ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to) {
-  if (to == ArrayDialect::kPrecomputed) return {};
+ChainSpec CompressionOfCopy(const Array& stored, Dialect to) {
+  if (to == Dialect::kPrecomputed) return {};
   const CodecChain& chain = *stored.codec;
   const ChainSpec compression = CompressionOf(chain);
   const bool shard_compresses = TextOf(stored.sharding, "data_encoding") == "gzip";
@@ -224,12 +222,12 @@ ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to) {
   for (const CodecSpec& codec : compression) {
     if (auto kept = KeptIn(to, codec, item_size)) return {*std::move(kept)};
   }
-  const bool is_gzip = to == ArrayDialect::kN5 || (compression.empty() && !is_itself);
+  const bool is_gzip = to == Dialect::kN5 || (compression.empty() && !is_itself);
   return {*KeptIn(to, CodecOfZarr3(is_gzip ? "gzip" : "zstd"), item_size)};
 }
 
-Status PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes, const ChainSpec& compression,
-                  ArrayMetadata& presented) {
+Status PlanBlocks(const Array& stored, const AxisMap& axes, const ChainSpec& compression,
+                  Array& presented) {
   auto items = KeptItems(stored, axes, presented);
   if (!items) {
     items.emplace();
@@ -238,7 +236,7 @@ Status PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes, const ChainS
   return SetCodec(*std::move(items), presented);
 }
 
-Status PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented) {
+Status PlanRawBlocks(const Array& stored, Array& presented) {
   PlainItems items = PlainItemsOf(ItemsOf(stored)).value_or(PlainItems());
   items.compression.clear();
   return SetCodec(std::move(items), presented);

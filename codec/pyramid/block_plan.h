@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/pyramid/axis_map.h"
 
 namespace unshard {
@@ -32,19 +32,19 @@ std::optional<PlainItems> PlainItemsOf(const CodecChain& chain);
 // HasSameChunks, or where the encodings differ. The blocks of a view as N5 may reach beyond the
 // array, as stored chunks do. `axes`: for each axis of `to`, that of `from`. Requires: both have
 // codecs.
-BlockForm FormOfCopy(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
-BlockForm FormOfView(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+BlockForm FormOfCopy(const Array& from, const Array& to, const AxisMap& axes);
+BlockForm FormOfView(const Array& from, const Array& to, const AxisMap& axes);
 
 // Gives `presented`, which has all else, its codec: that of the stored chunks where its format can
 // express it, else raw items, compressed by `compression`. Fails with kNotSupported, naming the
 // codec, where the format lacks that.
-Status PlanBlocks(const ArrayMetadata& stored, const AxisMap& axes, const ChainSpec& compression,
-                  ArrayMetadata& presented);
+Status PlanBlocks(const Array& stored, const AxisMap& axes, const ChainSpec& compression,
+                  Array& presented);
 // The same for the same format without compression.
-Status PlanRawBlocks(const ArrayMetadata& stored, ArrayMetadata& presented);
+Status PlanRawBlocks(const Array& stored, Array& presented);
 // The compression of the chunks of a copy that are encoded again: that of the stored ones where the
 // format has it, by the first compressor that it has; else zstd, in N5 gzip. Empty where stored
 // chunks are not compressed, and for precomputed volumes, whose encoding `raw` has none.
-ChainSpec CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to);
+ChainSpec CompressionOfCopy(const Array& stored, Dialect to);
 
 }  // namespace unshard

@@ -9,38 +9,36 @@ namespace unshard {
 namespace {
 
 template <class T>
-std::vector<T> InFileOrder(ArrayDialect dialect, std::vector<T> values) {
-  if (dialect == ArrayDialect::kPrecomputed && !values.empty()) values.erase(values.begin());
+std::vector<T> InFileOrder(Dialect dialect, std::vector<T> values) {
+  if (dialect == Dialect::kPrecomputed && !values.empty()) values.erase(values.begin());
   if (ListsFastestAxisFirst(dialect)) std::reverse(values.begin(), values.end());
   return values;
 }
 
 }  // namespace
 
-Result<ChunkGrid> FileGridOf(const ArrayMetadata& array) {
+Result<ChunkGrid> FileGridOf(const Array& array) {
   return ChunkGrid::Make(InFileOrder(array.dialect, array.shape),
                          InFileOrder(array.dialect, array.chunk_shape),
                          InFileOrder(array.dialect, array.origin));
 }
 
-GridCell FileCellOf(ArrayDialect dialect, const GridCell& cell) {
-  return InFileOrder(dialect, cell);
-}
+GridCell FileCellOf(Dialect dialect, const GridCell& cell) { return InFileOrder(dialect, cell); }
 
-GridCell CellOfFile(ArrayDialect dialect, const GridCell& file_cell) {
+GridCell CellOfFile(Dialect dialect, const GridCell& file_cell) {
   GridCell cell = file_cell;
   if (ListsFastestAxisFirst(dialect)) std::reverse(cell.begin(), cell.end());
-  if (dialect == ArrayDialect::kPrecomputed) cell.insert(cell.begin(), 0);
+  if (dialect == Dialect::kPrecomputed) cell.insert(cell.begin(), 0);
   return cell;
 }
 
-ChunkKeyEncoding KeyEncodingOf(const ArrayMetadata& array) {
-  if (array.dialect == ArrayDialect::kN5) return {ChunkKeyEncoding::Kind::kV2, '/'};
+ChunkKeyEncoding KeyEncodingOf(const Array& array) {
+  if (array.dialect == Dialect::kN5) return {ChunkKeyEncoding::Kind::kV2, '/'};
   return array.key_encoding;
 }
 
-std::unique_ptr<const ChunkNames> ChunkNamesOf(const ArrayMetadata& array, const ChunkGrid& grid) {
-  if (array.dialect != ArrayDialect::kPrecomputed) {
+std::unique_ptr<const ChunkNames> ChunkNamesOf(const Array& array, const ChunkGrid& grid) {
+  if (array.dialect != Dialect::kPrecomputed) {
     return std::make_unique<ZarrNames>(KeyEncodingOf(array), grid.grid_shape());
   }
   ShardedDirectory directory;

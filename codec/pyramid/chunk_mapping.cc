@@ -60,7 +60,7 @@ Status CanJoin(const ChunkGrid& from, std::size_t from_axis, const ChunkGrid& to
 
 // Chunks of one extent in the array differ only in how far they reach beyond it, which the first
 // and the last one show.
-bool HasSameChunks(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes) {
+bool HasSameChunks(const Array& from, const Array& to, const AxisMap& axes) {
   const auto from_grid = GridOf(from);
   const auto to_grid = GridOf(to);
   if (!from_grid || !to_grid || !DivideAlike(*from_grid, *to_grid, axes)) return false;
@@ -78,7 +78,7 @@ bool HasSameChunks(const ArrayMetadata& from, const ArrayMetadata& to, const Axi
          have_one_shape(MapList<std::uint64_t>(inverse, last, 0), last);
 }
 
-Result<ChunkMapping::SidePtr> ChunkMapping::Side::Make(ArrayMetadata metadata) {
+Result<ChunkMapping::SidePtr> ChunkMapping::Side::Make(Array metadata) {
   UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, GridOf(metadata));
   ByteVector fill = FillValueOf(metadata);
   return std::make_shared<const Side>(Side{std::move(metadata), std::move(grid), std::move(fill)});
@@ -93,14 +93,13 @@ ChunkMapping::ChunkMapping(SidePtr from, SidePtr to, AxisMap axes, BlockForm for
       same_grid_(DivideAlike(from_->grid, to_->grid, axes_)),
       writes_absent_(!AbsentReadsAlike(from_->metadata, to_->metadata)) {}
 
-Result<ChunkMapping> ChunkMapping::Make(ArrayMetadata from, ArrayMetadata to, AxisMap axes,
-                                        BlockForm form) {
+Result<ChunkMapping> ChunkMapping::Make(Array from, Array to, AxisMap axes, BlockForm form) {
   UNSHARD_ASSIGN_OR_RETURN(SidePtr from_side, Side::Make(std::move(from)));
   UNSHARD_ASSIGN_OR_RETURN(SidePtr to_side, Side::Make(std::move(to)));
   return ChunkMapping(std::move(from_side), std::move(to_side), std::move(axes), form);
 }
 
-Result<ChunkMapping> ChunkMapping::ForCopy(ArrayMetadata from, ArrayMetadata to, AxisMap axes) {
+Result<ChunkMapping> ChunkMapping::ForCopy(Array from, Array to, AxisMap axes) {
   const BlockForm form = FormOfCopy(from, to, axes);
   UNSHARD_ASSIGN_OR_RETURN(ChunkMapping mapping,
                            Make(std::move(from), std::move(to), std::move(axes), form));
@@ -121,7 +120,7 @@ Result<ChunkMapping> ChunkMapping::ForView(PresentedArray array) {
     UNSHARD_RETURN_IF_ERROR(CanJoin(from, *source, to, axis));
   }
   UNSHARD_RETURN_IF_ERROR(mapping.CanEncode());
-  for (const ArrayMetadata* const each : {&mapping.from(), &mapping.to()}) {
+  for (const Array* const each : {&mapping.from(), &mapping.to()}) {
     UNSHARD_RETURN_IF_ERROR(VoxelBytes(each->data_type, each->chunk_shape));
   }
   return mapping;

@@ -18,12 +18,12 @@ namespace unshard {
 
 // Whether each chunk of `to` has exactly the voxels of one chunk of `from`, and both are encoded
 // with the same extents. `axes`: for each axis of `to`, that of `from`.
-bool HasSameChunks(const ArrayMetadata& from, const ArrayMetadata& to, const AxisMap& axes);
+bool HasSameChunks(const Array& from, const Array& to, const AxisMap& axes);
 
 // One array of a view. Both are parsed: they have codecs.
 struct PresentedArray {
-  ArrayMetadata stored;
-  ArrayMetadata presented;
+  Array stored;
+  Array presented;
   AxisMap axes;  // for each axis of `presented`, that of `stored`
 };
 
@@ -32,13 +32,13 @@ class ChunkMapping {
  public:
   // Of a copy, in its FormOfCopy. Both arrays have codecs. Fails as GridOf does, and with
   // kNotSupported, naming the codec, where chunks have to be decoded or encoded that cannot be.
-  static Result<ChunkMapping> ForCopy(ArrayMetadata from, ArrayMetadata to, AxisMap axes);
+  static Result<ChunkMapping> ForCopy(Array from, Array to, AxisMap axes);
   // Of a view, from the stored array to the presented one, in its FormOfView. Fails in the same
   // way, and with kNotSupported where a stored chunk has voxels of several presented ones.
   static Result<ChunkMapping> ForView(PresentedArray array);
 
-  [[nodiscard]] const ArrayMetadata& from() const { return from_->metadata; }
-  [[nodiscard]] const ArrayMetadata& to() const { return to_->metadata; }
+  [[nodiscard]] const Array& from() const { return from_->metadata; }
+  [[nodiscard]] const Array& to() const { return to_->metadata; }
   [[nodiscard]] const ChunkGrid& from_grid() const { return from_->grid; }
   [[nodiscard]] const ChunkGrid& to_grid() const { return to_->grid; }
   [[nodiscard]] const AxisMap& axes() const { return axes_; }
@@ -120,11 +120,11 @@ class ChunkMapping {
 
  private:
   struct Side {
-    ArrayMetadata metadata;
+    Array metadata;
     ChunkGrid grid;
     ByteVector fill;  // one item
 
-    static Result<std::shared_ptr<const Side>> Make(ArrayMetadata metadata);
+    static Result<std::shared_ptr<const Side>> Make(Array metadata);
     // The shape of a chunk, as its codec encodes it.
     [[nodiscard]] Shape ShapeAt(const GridCell& cell) const {
       return ChunkShapeAt(metadata, grid, cell);
@@ -133,8 +133,7 @@ class ChunkMapping {
   using SidePtr = std::shared_ptr<const Side>;
 
   ChunkMapping(SidePtr from, SidePtr to, AxisMap axes, BlockForm form);
-  static Result<ChunkMapping> Make(ArrayMetadata from, ArrayMetadata to, AxisMap axes,
-                                   BlockForm form);
+  static Result<ChunkMapping> Make(Array from, Array to, AxisMap axes, BlockForm form);
   // The mapping from `to` to `from`.
   [[nodiscard]] ChunkMapping Inverse() const;
   // Whether this build has the codecs that the form needs.

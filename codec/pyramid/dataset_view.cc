@@ -17,38 +17,38 @@ void Append(std::vector<MetadataDocument> documents, PresentedDataset& to) {
 }
 
 // The attributes of a group or a pyramid in the format `to`, without the members about its levels.
-JsonValue GroupAttributes(const SourceDataset& dataset, ArrayDialect to) {
+JsonValue GroupAttributes(const SourceDataset& dataset, Dialect to) {
   JsonValue attributes = dataset.attributes;
-  if (to == ArrayDialect::kN5) EraseN5Members(attributes);
+  if (to == Dialect::kN5) EraseN5Members(attributes);
   switch (dataset.dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       return JsonValue::Object();
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       EraseN5Members(attributes);
       return attributes;
-    case ArrayDialect::kZarr3:
-      if (to != ArrayDialect::kZarr2) return attributes;
+    case Dialect::kZarr3:
+      if (to != Dialect::kZarr2) return attributes;
       if (JsonValue* ome = attributes.Find("ome")) CompleteMultiscales(dataset.levels, *ome);
       return AttributesInZarr2(std::move(attributes));
-    case ArrayDialect::kZarr2:
-      if (to != ArrayDialect::kZarr3) return attributes;
+    case Dialect::kZarr2:
+      if (to != Dialect::kZarr3) return attributes;
       CompleteMultiscales(dataset.levels, attributes);
       return AttributesInZarr3(std::move(attributes));
   }
   return attributes;
 }
 
-std::vector<std::string> PathsIn(const SourceDataset& dataset, ArrayDialect to,
+std::vector<std::string> PathsIn(const SourceDataset& dataset, Dialect to,
                                  const std::vector<PresentedArray>& arrays) {
   std::vector<std::string> paths;
   const bool single = dataset.kind == Kind::kArray;
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
-    if (to == ArrayDialect::kPrecomputed) {
+    if (to == Dialect::kPrecomputed) {
       paths.push_back(ScaleKey(arrays[i].presented));
     } else if (single || (IsZarr(to) && IsZarr(dataset.dialect))) {
       paths.push_back(dataset.levels[i].path);
     } else {
-      paths.push_back((to == ArrayDialect::kN5 ? "s" : "") + std::to_string(i));
+      paths.push_back((to == Dialect::kN5 ? "s" : "") + std::to_string(i));
     }
   }
   return paths;
@@ -82,10 +82,10 @@ Status CheckUnits(const PyramidGeometry& geometry, std::vector<std::string>& war
 }
 
 // Adds the document of a whole pyramid, and those of the groups between it and its levels.
-Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, ArrayDialect to,
+Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, Dialect to,
                   PresentedDataset& presented) {
-  if (to == ArrayDialect::kPrecomputed) {
-    std::vector<ArrayMetadata> scales;
+  if (to == Dialect::kPrecomputed) {
+    std::vector<Array> scales;
     for (const auto& level : presented.levels) scales.push_back(level.array.presented);
     if (const auto key = SharedScaleKey(scales)) {
       return Fail(ErrorCode::kNotSupported, "two levels have the resolution ", *key,
@@ -98,7 +98,7 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
   for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   if (dataset.kind != Kind::kPyramid) return {};
   JsonValue attributes = GroupAttributes(dataset, to);
-  if (to == ArrayDialect::kN5) {
+  if (to == Dialect::kN5) {
     for (const char* name : {"ome", "multiscales"}) attributes.Erase(name);
   }
   if (!IsZarr(to) || !IsZarr(dataset.dialect)) {
@@ -118,7 +118,7 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
 }
 
 // Between versions of OME-Zarr multiscales stay as they are, and their geometry is not needed.
-Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect to) {
+Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, Dialect to) {
   if (dataset.kind != Kind::kPyramid || !IsZarr(dataset.dialect) || !IsZarr(to)) {
     return ReadGeometry(dataset);
   }
@@ -153,7 +153,7 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool o
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     const PyramidLevel& level = dataset.levels[i];
     UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentUnsharded(level.array, of_copy));
-    if (dataset.dialect == ArrayDialect::kPrecomputed) {
+    if (dataset.dialect == Dialect::kPrecomputed) {
       SetEncoding(array.presented, info.Find("scales")->mutable_items()[i]);
     } else {
       UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.presented, level.path));
@@ -161,7 +161,7 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool o
     }
     presented.levels.push_back({level.path, std::move(array)});
   }
-  if (dataset.dialect == ArrayDialect::kPrecomputed && !dataset.levels.empty()) {
+  if (dataset.dialect == Dialect::kPrecomputed && !dataset.levels.empty()) {
     presented.documents.push_back({"", "info", std::move(info)});
   } else if (dataset.kind != Kind::kArray) {
     Append(DocumentsOfGroup(dataset.dialect, dataset.attributes), presented);
@@ -172,7 +172,7 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool o
 
 }  // namespace
 
-Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
+Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, Dialect to,
                                         const ViewOptions& options) {
   if (to == dataset.dialect) return PresentInOwnFormat(dataset, options.of_copy);
   PresentedDataset presented;
@@ -183,7 +183,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
   }
   UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry geometry, GeometryFor(dataset, to));
   presented.warnings = geometry.warnings;
-  if (to == ArrayDialect::kPrecomputed) {
+  if (to == Dialect::kPrecomputed) {
     UNSHARD_RETURN_IF_ERROR(CheckUnits(geometry, presented.warnings));
   }
   std::vector<PresentedArray> arrays;
@@ -198,12 +198,12 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
   const PyramidGeometry mapped = MapGeometry(geometry, arrays.front().axes);
   const std::vector<std::string> paths = PathsIn(dataset, to, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    ArrayMetadata& array = arrays[i].presented;
-    if (to == ArrayDialect::kN5 && dataset.kind == Kind::kPyramid) {
+    Array& array = arrays[i].presented;
+    if (to == Dialect::kN5 && dataset.kind == Kind::kPyramid) {
       UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(mapped, i));
       for (const auto& [name, value] : members.members()) array.attributes.Set(name, value);
     }
-    if (to != ArrayDialect::kPrecomputed) {
+    if (to != Dialect::kPrecomputed) {
       UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array, paths[i]));
       Append(std::move(documents), presented);
     }

@@ -25,7 +25,7 @@ struct PresentedDataset {
 // compression; all else stays as it is, also paths. Fails with kNotSupported, naming what is in the
 // way, where the format cannot express the dataset, and with kDataLoss where its metadata are
 // damaged.
-Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
+Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, Dialect to,
                                         const ViewOptions& options);
 // A warning about a dataset that is all of a source, which messages name `source`. That of an array
 // without units names a command on the group above, which has the scale where the array is a level

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kMissingValue = "_FillValue";
 
 // Zarr v2 may have it as an attribute too, as a plain number.
-std::optional<ByteVector> MissingValueInZarr2(const ArrayMetadata& array) {
+std::optional<ByteVector> MissingValueInZarr2(const Array& array) {
   if (array.fill_value) return array.fill_value;
   const JsonValue* attribute = array.attributes.Find(kMissingValue);
   if (attribute == nullptr) return std::nullopt;
@@ -21,15 +21,14 @@ std::optional<ByteVector> MissingValueInZarr2(const ArrayMetadata& array) {
 
 }  // namespace
 
-void CarryMissingValue(const ArrayMetadata& stored, bool is_level, ArrayMetadata& presented) {
-  if (stored.dialect == ArrayDialect::kZarr2 && presented.dialect == ArrayDialect::kZarr3) {
+void CarryMissingValue(const Array& stored, bool is_level, Array& presented) {
+  if (stored.dialect == Dialect::kZarr2 && presented.dialect == Dialect::kZarr3) {
     const auto missing = HasAllNames(stored) ? MissingValueInZarr2(stored) : std::nullopt;
     if (!missing) return;
     presented.attributes.Set(kMissingValue, WriteXarrayFillValue(*missing, stored.data_type));
     return;
   }
-  const bool to_zarr2 =
-      stored.dialect == ArrayDialect::kZarr3 && presented.dialect == ArrayDialect::kZarr2;
+  const bool to_zarr2 = stored.dialect == Dialect::kZarr3 && presented.dialect == Dialect::kZarr2;
   if (!to_zarr2 || !HasAllNames(presented)) return;
   const JsonValue* attribute = presented.attributes.Find(kMissingValue);
   auto missing =
@@ -38,11 +37,11 @@ void CarryMissingValue(const ArrayMetadata& stored, bool is_level, ArrayMetadata
   if (missing || !is_level) presented.fill_value = std::move(missing);
 }
 
-bool DefinesAbsent(const ArrayMetadata& array) {
-  return array.dialect != ArrayDialect::kZarr2 || array.fill_value.has_value();
+bool DefinesAbsent(const Array& array) {
+  return array.dialect != Dialect::kZarr2 || array.fill_value.has_value();
 }
 
-bool AbsentReadsAlike(const ArrayMetadata& from, const ArrayMetadata& to) {
+bool AbsentReadsAlike(const Array& from, const Array& to) {
   if (DefinesAbsent(from) && !DefinesAbsent(to)) return false;
   return FillValueOf(from) == FillValueOf(to);
 }

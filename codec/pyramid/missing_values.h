@@ -2,7 +2,7 @@
 // Pure; thread-safe.
 #pragma once
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 
 namespace unshard {
 
@@ -11,12 +11,12 @@ namespace unshard {
 // attribute `_FillValue`. Nothing changes in arrays without names of axes, which xarray does not
 // open, and in formats other than Zarr. A level of an image (`is_level`) without a missing value
 // keeps its fill value, which other readers than xarray need.
-void CarryMissingValue(const ArrayMetadata& stored, bool is_level, ArrayMetadata& presented);
+void CarryMissingValue(const Array& stored, bool is_level, Array& presented);
 
 // Whether the voxels of absent chunks are defined. In Zarr v2 without a fill value they are not:
 // most readers give zeros, zarr-python 2 whatever was in memory.
-bool DefinesAbsent(const ArrayMetadata& array);
+bool DefinesAbsent(const Array& array);
 // Whether readers of `to` take an absent chunk for what readers of `from` take it for.
-bool AbsentReadsAlike(const ArrayMetadata& from, const ArrayMetadata& to);
+bool AbsentReadsAlike(const Array& from, const Array& to);
 
 }  // namespace unshard

@@ -25,8 +25,7 @@ Result<std::vector<double>> NumbersAt(const JsonValue& list, std::size_t rank,
 
 // The factors of a level relative to the first one, slowest first; nothing where no document has
 // them.
-Result<std::optional<std::vector<double>>> FactorsOf(const JsonValue& group,
-                                                     const ArrayMetadata& array,
+Result<std::optional<std::vector<double>>> FactorsOf(const JsonValue& group, const Array& array,
                                                      std::size_t level) {
   if (const JsonValue* own = array.attributes.Find("downsamplingFactors")) {
     return NumbersAt(*own, array.rank(), "s" + std::to_string(level) + ": downsamplingFactors");
@@ -55,7 +54,7 @@ std::optional<Pixel> PixelOf(const JsonValue& attributes, std::size_t rank) {
 }
 
 // Axes without a name have those of the convention.
-std::vector<PyramidAxis> NamedAxesOf(const ArrayMetadata& array) {
+std::vector<PyramidAxis> NamedAxesOf(const Array& array) {
   static constexpr std::array<const char*, 5> kByConvention = {"x", "y", "z", "c", "t"};
   std::vector<PyramidAxis> axes = AxesOf(array);
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -71,7 +70,7 @@ std::vector<PyramidAxis> NamedAxesOf(const ArrayMetadata& array) {
 // (TensorStore), else its factors in nanometres.
 Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<PyramidLevel>& levels,
                                  std::size_t level, PyramidGeometry& geometry) {
-  const ArrayMetadata& array = levels[level].array;
+  const Array& array = levels[level].array;
   const std::size_t rank = array.rank();
   LevelPosition position;
   const std::string name = levels[level].path.empty() ? "" : levels[level].path + ": ";

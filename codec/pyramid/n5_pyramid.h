@@ -19,7 +19,7 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
 // N5 lists them fastest first. Fails with kNotSupported where a level is no whole number of times
 // as coarse as the first one.
 Result<JsonValue> N5GroupOf(const PyramidGeometry& geometry);
-// The members of one level beside those of its ArrayMetadata (axes, units, resolution). Fails as
+// The members of one level beside those of its Array (axes, units, resolution). Fails as
 // N5GroupOf does.
 Result<JsonValue> N5LevelOf(const PyramidGeometry& geometry, std::size_t level);
 

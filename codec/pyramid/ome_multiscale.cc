@@ -186,8 +186,8 @@ void SetVersions(JsonValue& ome, const char* version) {
 
 }  // namespace
 
-JsonValue OmeOf(ArrayDialect dialect, const JsonValue& attributes) {
-  if (dialect == ArrayDialect::kZarr3) {
+JsonValue OmeOf(Dialect dialect, const JsonValue& attributes) {
+  if (dialect == Dialect::kZarr3) {
     const JsonValue* ome = attributes.Find("ome");
     return ome != nullptr && ome->is_object() ? *ome : JsonValue();
   }
@@ -331,7 +331,7 @@ JsonValue AttributesInZarr2(JsonValue attributes) {
 }
 
 JsonValue AttributesInZarr3(JsonValue attributes) {
-  if (OmeOf(ArrayDialect::kZarr2, attributes).is_null()) return attributes;
+  if (OmeOf(Dialect::kZarr2, attributes).is_null()) return attributes;
   JsonValue ome = JsonValue::Object();
   ome.Set("version", JsonValue::String("0.5"));
   for (const std::string_view member : kOmeMembers) {

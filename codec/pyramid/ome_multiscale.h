@@ -11,7 +11,7 @@ namespace unshard {
 
 // The OME-Zarr metadata in the attributes of a group: the member `ome` (Zarr v3), or the attributes
 // themselves (Zarr v2); null where they have none.
-JsonValue OmeOf(ArrayDialect dialect, const JsonValue& attributes);
+JsonValue OmeOf(Dialect dialect, const JsonValue& attributes);
 
 // The paths of the datasets of the first multiscale; none where there is none. Fails with kDataLoss
 // where a dataset has no path.

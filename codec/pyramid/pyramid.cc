@@ -14,7 +14,7 @@ namespace unshard {
 namespace {
 
 // The geometry of one array, from its units and its origin.
-Result<PyramidGeometry> GeometryOfArray(const ArrayMetadata& array) {
+Result<PyramidGeometry> GeometryOfArray(const Array& array) {
   PyramidGeometry geometry;
   geometry.axes = AxesOf(array);
   LevelPosition level;
@@ -47,12 +47,12 @@ Result<PyramidGeometry> GeometryOfScales(const std::vector<PyramidLevel>& levels
 
 Result<PyramidGeometry> GeometryOf(const SourceDataset& dataset) {
   switch (dataset.dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       return GeometryOfScales(dataset.levels);
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       return GeometryOfN5(dataset.attributes, dataset.levels);
-    case ArrayDialect::kZarr3:
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr3:
+    case Dialect::kZarr2:
       break;
   }
   if (dataset.kind == SourceDataset::Kind::kArray) {
@@ -76,7 +76,7 @@ PyramidAxis AxisNamed(std::string name) {
   return {std::move(name), kind, {}};
 }
 
-std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array) {
+std::vector<PyramidAxis> AxesOf(const Array& array) {
   std::vector<PyramidAxis> axes(array.rank());
   for (std::size_t i = 0; i < std::min(axes.size(), array.axis_names.size()); ++i) {
     axes[i] = AxisNamed(array.axis_names[i].value_or(""));
@@ -109,9 +109,9 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
   return geometry;
 }
 
-Result<JsonValue> PyramidAttributes(ArrayDialect dialect, const PyramidGeometry& geometry,
+Result<JsonValue> PyramidAttributes(Dialect dialect, const PyramidGeometry& geometry,
                                     const std::vector<std::string>& paths, JsonValue attributes) {
-  if (dialect == ArrayDialect::kN5) {
+  if (dialect == Dialect::kN5) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonValue group, N5GroupOf(geometry));
     for (const auto& [name, value] : group.members()) attributes.Set(name, value);
     return attributes;
@@ -119,7 +119,7 @@ Result<JsonValue> PyramidAttributes(ArrayDialect dialect, const PyramidGeometry&
   JsonValue ome = JsonValue::Object({{"version", JsonValue::String("0.5")}});
   ome.Set("multiscales", MultiscalesOf(geometry, paths));
   attributes.Set("ome", std::move(ome));
-  return dialect == ArrayDialect::kZarr2 ? AttributesInZarr2(std::move(attributes)) : attributes;
+  return dialect == Dialect::kZarr2 ? AttributesInZarr2(std::move(attributes)) : attributes;
 }
 
 bool IsNearlyWhole(double value) {

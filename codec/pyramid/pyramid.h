@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/core/error.h"
 #include "codec/json/json.h"
 
@@ -18,7 +18,7 @@ namespace unshard {
 // One level of a pyramid, or a single array.
 struct PyramidLevel {
   std::string path;  // below the directory of the dataset; "": that directory itself
-  ArrayMetadata array;
+  Array array;
 };
 
 // What the metadata documents of one directory, and those of its levels, describe.
@@ -28,7 +28,7 @@ struct SourceDataset {
     kPyramid,  // the same volume at several resolutions, finest first
     kGroup,    // no array of its own
   };
-  ArrayDialect dialect = ArrayDialect::kZarr3;
+  Dialect dialect = Dialect::kZarr3;
   Kind kind = Kind::kGroup;
   // The metadata of the directory itself: precomputed, the whole `info`; Zarr, the attributes; N5,
   // attributes.json. Of a single array, those that `levels` does not have.
@@ -48,7 +48,7 @@ struct PyramidAxis {
 // An axis of this name, of the kind that the name tells (x, y, z; c or channel; t or time).
 PyramidAxis AxisNamed(std::string name);
 // The axes of an array by its names alone; "" where it has none.
-std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array);
+std::vector<PyramidAxis> AxesOf(const Array& array);
 // Gives the axis the unit of its numbers, and returns the size of a voxel in it. Lengths become
 // nanometres.
 double TakeUnit(const DimensionUnit& voxel, PyramidAxis& axis);
@@ -72,7 +72,7 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset);
 // `attributes` of a group, with what the conventions of its format say of a pyramid: OME-Zarr 0.5
 // or 0.4; of N5 those of n5-viewer, n5-universe and Paintera. `geometry` has the axes of the
 // arrays, which are in `paths`. Fails as N5GroupOf does.
-Result<JsonValue> PyramidAttributes(ArrayDialect dialect, const PyramidGeometry& geometry,
+Result<JsonValue> PyramidAttributes(Dialect dialect, const PyramidGeometry& geometry,
                                     const std::vector<std::string>& paths, JsonValue attributes);
 
 // The corner of a level in voxels, along one axis. Fails with kNotSupported, in a message that

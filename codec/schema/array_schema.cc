@@ -56,8 +56,7 @@ ChainSpec Complete(ChainSpec chain) {
 
 // Sets the codec with these members: as TensorStore prints it, if it has such a codec, and else as
 // they are.
-void SetCodec(ArrayDialect dialect, const std::vector<JsonValue::Member>& members,
-              Description& array) {
+void SetCodec(Dialect dialect, const std::vector<JsonValue::Member>& members, Description& array) {
   array.codec = CodecConstraintsJson({dialect});
   for (const auto& [key, value] : members) array.codec.Set(key, value);
   auto known = ParseCodecConstraints(JsonCursor(array.codec, "codec"));
@@ -83,9 +82,9 @@ std::optional<SignedShape> FirstInnerShape(const JsonValue& codecs, std::size_t 
   return std::nullopt;
 }
 
-void DescribeZarr3(const ArrayMetadata& from, Description& array) {
+void DescribeZarr3(const Array& from, Description& array) {
   const JsonValue& codecs = from.sharding.is_null() ? from.codec_json : from.sharding;
-  SetCodec(ArrayDialect::kZarr3, {{"codecs", codecs}}, array);
+  SetCodec(Dialect::kZarr3, {{"codecs", codecs}}, array);
   auto& known = array.schema.codec;
   if (auto layout = known ? LayoutOfCodecs(*known->codecs, array.write_chunk) : std::nullopt) {
     array.inner_order = std::move(layout->inner_order);
@@ -108,29 +107,29 @@ std::string Zarr2TypeName(const std::string& dtype) {
   return names != nullptr ? std::string(names->name) : dtype;
 }
 
-void DescribeZarr2(const ArrayMetadata& from, Description& array) {
+void DescribeZarr2(const Array& from, Description& array) {
   const auto member = [&](const char* key) {
     const JsonValue* const found = from.codec_json.Find(key);
     return found != nullptr ? *found : JsonValue();
   };
   if (TextOf(from.codec_json, "order") == "F") array.inner_order = ReversedOrder(from.rank());
-  SetCodec(ArrayDialect::kZarr2, {{"compressor", member("compressor")}}, array);
+  SetCodec(Dialect::kZarr2, {{"compressor", member("compressor")}}, array);
   const JsonValue filters = member("filters");
   array.codec.Set("filters", filters.items().empty() ? JsonValue() : filters);
 }
 
 // --- N5
 
-void DescribeN5(const ArrayMetadata& from, Description& array) {
+void DescribeN5(const Array& from, Description& array) {
   array.inner_order = ReversedOrder(from.rank());
-  SetCodec(ArrayDialect::kN5, {}, array);
+  SetCodec(Dialect::kN5, {}, array);
   if (!from.sharding.is_null()) {
     array.codec.Set("codecs", from.sharding);
     if (auto inner = FirstInnerShape(from.sharding, from.rank())) {
       array.read_chunk.assign(inner->rbegin(), inner->rend());
     }
   } else if (!from.codec_json.is_null()) {
-    SetCodec(ArrayDialect::kN5, {{"compression", from.codec_json}}, array);
+    SetCodec(Dialect::kN5, {{"compression", from.codec_json}}, array);
   }
   // A resolution alone has no units.
   DimensionUnits& units = array.schema.dimension_units;
@@ -162,7 +161,7 @@ std::vector<JsonValue::Member> CodecMembers(const JsonValue& scale,
                                             const std::optional<ShardingSpec>& sharding) {
   const std::string encoding = TextOf(scale, "encoding");
   std::vector<JsonValue::Member> members = {{"encoding", JsonValue::String(encoding)}};
-  const CodecDefinition* const definition = FindCodec(ArrayDialect::kPrecomputed, encoding);
+  const CodecDefinition* const definition = FindCodec(Dialect::kPrecomputed, encoding);
   for (const auto& [key, value] : scale.members()) {
     const CodecOption* const option = definition != nullptr ? definition->FindOption(key) : nullptr;
     if (option != nullptr && option->max != 0) members.emplace_back(key, value);
@@ -174,7 +173,7 @@ std::vector<JsonValue::Member> CodecMembers(const JsonValue& scale,
   return members;
 }
 
-Status DescribeScale(const ArrayMetadata& from, Description& array) {
+Status DescribeScale(const Array& from, Description& array) {
   if (from.units.empty() && !from.voxels) return Forward(from.voxels.error(), "");
   for (std::size_t i = 0; i < kAxes; ++i) {
     const std::int64_t offset = from.origin[kAxes - 1 - i];
@@ -198,19 +197,18 @@ Status DescribeScale(const ArrayMetadata& from, Description& array) {
     array.codec_chunk = SignedShape(block->begin(), block->end());
     array.codec_chunk.push_back(1);
   }
-  SetCodec(ArrayDialect::kPrecomputed, CodecMembers(from.codec_json, sharding), array);
+  SetCodec(Dialect::kPrecomputed, CodecMembers(from.codec_json, sharding), array);
   return {};
 }
 
 // A list in the order of a schema.
 template <class T>
-std::vector<T> Listed(const ArrayMetadata& array, std::vector<T> list) {
+std::vector<T> Listed(const Array& array, std::vector<T> list) {
   if (ListsFastestAxisFirst(array.dialect)) std::reverse(list.begin(), list.end());
   return list;
 }
 
-Result<SignedShape> ListedExtents(const ArrayMetadata& array,
-                                  const std::vector<std::uint64_t>& extents) {
+Result<SignedShape> ListedExtents(const Array& array, const std::vector<std::uint64_t>& extents) {
   const auto is_finite = [](std::uint64_t extent) { return extent < kInfiniteIndex; };
   if (extents.size() > kMaxRank || !std::all_of(extents.begin(), extents.end(), is_finite)) {
     return Fail(ErrorCode::kDataLoss,
@@ -220,8 +218,8 @@ Result<SignedShape> ListedExtents(const ArrayMetadata& array,
 }
 
 // The fill value of a Zarr array in the form of schemas; nothing: it has none.
-std::optional<JsonValue> FillValueIn(const ArrayMetadata& array, const DataTypeNames* type) {
-  const bool is_zarr2 = array.dialect == ArrayDialect::kZarr2;
+std::optional<JsonValue> FillValueIn(const Array& array, const DataTypeNames* type) {
+  const bool is_zarr2 = array.dialect == Dialect::kZarr2;
   if (!IsZarr(array.dialect) || (is_zarr2 && array.fill_json.is_null())) return std::nullopt;
   if (type == nullptr) return array.fill_json;
   return SchemaFillValueOf(*type,
@@ -241,14 +239,14 @@ ChunkLayout LayoutOf(const Description& array) {
 
 }  // namespace
 
-Result<DescribedArray> DescribeArray(const ArrayMetadata& from) {
+Result<DescribedArray> DescribeArray(const Array& from) {
   if (!from.voxels && (from.type_name.empty() || from.chunk_shape.size() != from.rank())) {
     return Forward(from.voxels.error(), "");
   }
   Description array;
   Schema& schema = array.schema;
   array.dtype = from.type_name.empty() ? DataTypeName(from.data_type) : from.type_name;
-  if (from.dialect == ArrayDialect::kZarr2) array.dtype = Zarr2TypeName(array.dtype);
+  if (from.dialect == Dialect::kZarr2) array.dtype = Zarr2TypeName(array.dtype);
   schema.dtype = FindDataTypeNames(DataTypeDialect::kSchema, array.dtype);
   schema.fill_value = FillValueIn(from, schema.dtype);
   UNSHARD_ASSIGN_OR_RETURN(const SignedShape shape, ListedExtents(from, from.shape));
@@ -263,16 +261,16 @@ Result<DescribedArray> DescribeArray(const ArrayMetadata& from) {
                            ListedExtents(from, from.shard_shape.value_or(from.chunk_shape)));
   schema.dimension_units = Listed(from, from.units);
   switch (from.dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       UNSHARD_RETURN_IF_ERROR(DescribeScale(from, array));
       break;
-    case ArrayDialect::kZarr3:
+    case Dialect::kZarr3:
       DescribeZarr3(from, array);
       break;
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       DescribeZarr2(from, array);
       break;
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       DescribeN5(from, array);
       break;
   }
@@ -280,7 +278,7 @@ Result<DescribedArray> DescribeArray(const ArrayMetadata& from) {
   return DescribedArray(std::move(array));
 }
 
-Result<JsonValue> SchemaOf(const ArrayMetadata& from) {
+Result<JsonValue> SchemaOf(const Array& from) {
   UNSHARD_ASSIGN_OR_RETURN(const DescribedArray array, DescribeArray(from));
   const Schema& schema = array.schema;
   JsonValue json = JsonValue::Object();

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/core/error.h"
 #include "codec/json/json.h"
 #include "codec/schema/schema.h"
@@ -23,10 +23,10 @@ struct DescribedArray {
 // Of an array of any dialect; its codec may be unknown here, and its data type. An N5 dataset with
 // sharding_indexed (N5 library 4.x), which TensorStore does not know, has the inner chunks as read
 // chunks, and `codec` has its `codecs`. Fails with kDataLoss where an extent is not below 2^62, and
-// as ArrayMetadata::voxels does where shape, chunks or data type are not known.
-Result<DescribedArray> DescribeArray(const ArrayMetadata& array);
+// as Array::voxels does where shape, chunks or data type are not known.
+Result<DescribedArray> DescribeArray(const Array& array);
 
 // Its JSON form.
-Result<JsonValue> SchemaOf(const ArrayMetadata& array);
+Result<JsonValue> SchemaOf(const Array& array);
 
 }  // namespace unshard

@@ -24,7 +24,7 @@ struct NamedCodec {
   const CodecDefinition* definition;
 };
 
-std::vector<NamedCodec> CodecsInSchemas(ArrayDialect dialect) {
+std::vector<NamedCodec> CodecsInSchemas(Dialect dialect) {
   std::vector<NamedCodec> codecs;
   for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {
@@ -45,7 +45,7 @@ std::string OneOf(const Words& words) {
 }
 
 // The codec of this name. Fails where TensorStore has none.
-Result<const CodecDefinition*> FindInSchemas(ArrayDialect dialect, const JsonCursor& at,
+Result<const CodecDefinition*> FindInSchemas(Dialect dialect, const JsonCursor& at,
                                              std::string_view name) {
   std::vector<std::string_view> names;
   for (const auto& [known, definition] : CodecsInSchemas(dialect)) {
@@ -57,12 +57,12 @@ Result<const CodecDefinition*> FindInSchemas(ArrayDialect dialect, const JsonCur
 
 // --- Options
 
-bool HasWords(const CodecOption& option, ArrayDialect dialect) {
-  return !option.words.empty() && (option.max_in_schemas == 0 || dialect == ArrayDialect::kZarr3);
+bool HasWords(const CodecOption& option, Dialect dialect) {
+  return !option.words.empty() && (option.max_in_schemas == 0 || dialect == Dialect::kZarr3);
 }
 
 // What a codec of a schema gets that does not have the option (CompleteCodec).
-std::optional<JsonValue> DefaultOf(const CodecOption& option, ArrayDialect dialect,
+std::optional<JsonValue> DefaultOf(const CodecOption& option, Dialect dialect,
                                    std::optional<std::uint32_t> item_size) {
   if (option.max == 0 && option.max_in_schemas == 0 && !option.is_boolean && option.words.empty()) {
     return std::nullopt;
@@ -95,8 +95,7 @@ Result<JsonValue> ParseInnerShape(const JsonCursor& shape) {
 }
 
 // The value of an option in its canonical form.
-Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option,
-                              ArrayDialect dialect) {
+Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option, Dialect dialect) {
   if (option.is_boolean) {
     UNSHARD_ASSIGN_OR_RETURN(const bool given, value.Boolean());
     return JsonValue::Boolean(given);
@@ -120,10 +119,10 @@ Result<JsonValue> ParseOption(const JsonCursor& value, const CodecOption& option
 
 // The options of a codec in schemas of a dialect, and last the boolean that tells codecs of one
 // name apart. Blocks of an encoding are codec chunks of the chunk_layout.
-std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& codec) {
+std::vector<CodecOption> OptionsIn(Dialect dialect, const CodecDefinition& codec) {
   std::vector<CodecOption> options;
   for (const CodecOption& option : codec.options) {
-    const bool is_blocks = dialect == ArrayDialect::kPrecomputed && option.max == 0;
+    const bool is_blocks = dialect == Dialect::kPrecomputed && option.max == 0;
     if (option.only_in.value_or(dialect) == dialect && !is_blocks) options.push_back(option);
   }
   for (const ToldByOption& other : ToldByOptions(dialect, codec.NameIn(dialect)->name)) {
@@ -133,11 +132,11 @@ std::vector<CodecOption> OptionsIn(ArrayDialect dialect, const CodecDefinition& 
 }
 
 // Zarr v2 and N5.
-bool HasCompressors(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kN5;
+bool HasCompressors(Dialect dialect) {
+  return dialect == Dialect::kZarr2 || dialect == Dialect::kN5;
 }
 
-bool IsRequired(const CodecOption& option, ArrayDialect dialect) {
+bool IsRequired(const CodecOption& option, Dialect dialect) {
   return HasCompressors(dialect) && !option.In(dialect).has_default;
 }
 
@@ -154,7 +153,7 @@ void SetOptions(CodecSpec& codec, JsonValue options) {
 Result<ChainSpec> ParseCodecs(const JsonCursor& codecs);
 
 // A codec with the options in `json`, an object, whose member `id` is none.
-Result<CodecSpec> ParseOptions(const JsonCursor& json, ArrayDialect dialect,
+Result<CodecSpec> ParseOptions(const JsonCursor& json, Dialect dialect,
                                const CodecDefinition& definition, std::string_view id = {}) {
   const std::string_view name = definition.NameIn(dialect)->name;
   CodecSpec codec = CodecIn(dialect, definition, JsonValue::Object());
@@ -190,8 +189,8 @@ Result<CodecSpec> ParseOptions(const JsonCursor& json, ArrayDialect dialect,
 // --- Codecs
 
 // A compressor of Zarr v2 or N5, or an encoding: an object with its name and its options.
-Result<ChainSpec> ParseOneCodec(const JsonCursor& json, ArrayDialect dialect) {
-  if (json.value().is_null() && dialect == ArrayDialect::kZarr2) return ChainSpec();
+Result<ChainSpec> ParseOneCodec(const JsonCursor& json, Dialect dialect) {
+  if (json.value().is_null() && dialect == Dialect::kZarr2) return ChainSpec();
   const std::string_view id_key = NameMember(dialect);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id, json.Member(id_key));
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, id.String());
@@ -202,7 +201,7 @@ Result<ChainSpec> ParseOneCodec(const JsonCursor& json, ArrayDialect dialect) {
 }
 
 Result<CodecSpec> ParseCodecOfZarr3(const JsonCursor& json) {
-  constexpr ArrayDialect kDialect = ArrayDialect::kZarr3;
+  constexpr Dialect kDialect = Dialect::kZarr3;
   std::string name = json.value().text();
   std::optional<JsonCursor> configuration;
   if (!json.value().is_string()) {
@@ -246,18 +245,18 @@ Result<ChainSpec> ParseCodecs(const JsonCursor& codecs) {
 
 // --- Formats
 
-std::string_view DriverName(ArrayDialect dialect) {
-  if (dialect == ArrayDialect::kPrecomputed) return "neuroglancer_precomputed";
-  return dialect == ArrayDialect::kZarr2 ? "zarr" : DialectName(dialect);
+std::string_view DriverName(Dialect dialect) {
+  if (dialect == Dialect::kPrecomputed) return "neuroglancer_precomputed";
+  return dialect == Dialect::kZarr2 ? "zarr" : DialectName(dialect);
 }
 
-Result<ArrayDialect> ParseDriver(const JsonCursor& json) {
+Result<Dialect> ParseDriver(const JsonCursor& json) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("driver"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, member.String());
-  for (const ArrayDialect dialect : kDialects) {
+  for (const Dialect dialect : kDialects) {
     if (name == DriverName(dialect)) return dialect;
   }
-  if (name == "zarr2") return ArrayDialect::kZarr2;
+  if (name == "zarr2") return Dialect::kZarr2;
   return member.Expected("zarr3, zarr, n5 or neuroglancer_precomputed");
 }
 
@@ -289,8 +288,8 @@ std::vector<MemberReader> ReadersOf(CodecConstraints& to) {
     return Assign(to.codecs, ParseCodecs(at));
   };
   const MemberReader driver = {"driver", [](const JsonCursor&) { return Status(); }};
-  if (to.dialect == ArrayDialect::kZarr3) return {driver, {"codecs", read_codecs}};
-  if (to.dialect == ArrayDialect::kN5) return {driver, {"compression", read_codec}};
+  if (to.dialect == Dialect::kZarr3) return {driver, {"codecs", read_codecs}};
+  if (to.dialect == Dialect::kN5) return {driver, {"compression", read_codec}};
   return {driver, {"compressor", read_codec}, {"filters", read_filters}};
 }
 
@@ -398,14 +397,14 @@ Result<CodecSpec> CompleteCodec(CodecSpec codec, std::optional<std::uint32_t> it
   return codec;
 }
 
-CodecSpec DefaultCompressor(ArrayDialect dialect, std::uint32_t item_size) {
+CodecSpec DefaultCompressor(Dialect dialect, std::uint32_t item_size) {
   return *CompleteCodec(CodecIn(dialect, BloscCodec(), JsonValue::Object()), item_size);
 }
 
 Result<CodecConstraints> ParseCodecConstraints(const JsonCursor& json) {
   CodecConstraints constraints;
   UNSHARD_ASSIGN_OR_RETURN(constraints.dialect, ParseDriver(json));
-  const bool is_volume = constraints.dialect == ArrayDialect::kPrecomputed;
+  const bool is_volume = constraints.dialect == Dialect::kPrecomputed;
   UNSHARD_RETURN_IF_ERROR(is_volume ? ParseVolume(json, constraints)
                                     : json.ReadMembers(ReadersOf(constraints)));
   return constraints;
@@ -415,20 +414,20 @@ JsonValue CodecConstraintsJson(const CodecConstraints& codec) {
   JsonValue json =
       JsonValue::Object({{"driver", JsonValue::String(std::string(DriverName(codec.dialect)))}});
   const bool has_one = codec.codecs && !codec.codecs->empty();
-  const JsonValue one = has_one && codec.dialect != ArrayDialect::kZarr3
+  const JsonValue one = has_one && codec.dialect != Dialect::kZarr3
                             ? NamedCodecJson(codec.codecs->front())
                             : JsonValue();
   switch (codec.dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       for (const auto& [key, value] : one.members()) json.Set(key, value);
       break;
-    case ArrayDialect::kZarr3:
+    case Dialect::kZarr3:
       if (codec.codecs) json.Set("codecs", CodecsJson(*codec.codecs));
       break;
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       if (codec.codecs) json.Set("compressor", one);
       break;
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       if (codec.codecs) json.Set("compression", one);
       break;
   }
@@ -445,7 +444,7 @@ Status MergeCodecConstraints(CodecConstraints& into, const CodecConstraints& oth
                 "codec: conflicting drivers: ", DriverName(into.dialect), " and ",
                 DriverName(other.dialect));
   }
-  if (into.dialect == ArrayDialect::kZarr3 && into.codecs && other.codecs) {
+  if (into.dialect == Dialect::kZarr3 && into.codecs && other.codecs) {
     return MergeCodecs(*into.codecs, *other.codecs);
   }
   const JsonValue mine = CodecConstraintsJson(into);
@@ -495,16 +494,16 @@ Status MergeCodecs(ChainSpec& into, const ChainSpec& other) {
   return {};
 }
 
-std::vector<ShortCodec> ShortCodecs(ArrayDialect dialect) {
+std::vector<ShortCodec> ShortCodecs(Dialect dialect) {
   const auto chain_of = [&](const CodecDefinition& definition) {
     return ChainSpec{CodecIn(dialect, definition, JsonValue::Object())};
   };
-  const bool has_raw = dialect != ArrayDialect::kZarr2;  // else null
+  const bool has_raw = dialect != Dialect::kZarr2;  // else null
   std::vector<ShortCodec> codecs = {
       {"raw", {dialect, has_raw ? chain_of(BytesCodec()) : ChainSpec()}}};
   for (const auto& [name, definition] : CodecsInSchemas(dialect)) {
     const bool is_named = definition->IsBytesToBytes() ? definition->describes_itself
-                                                       : dialect == ArrayDialect::kPrecomputed;
+                                                       : dialect == Dialect::kPrecomputed;
     if (!is_named || definition == &BytesCodec()) continue;
     ShortCodec codec{name, {dialect, chain_of(*definition)}};
     for (const CodecOption& option : OptionsIn(dialect, *definition)) {

@@ -20,7 +20,7 @@ namespace unshard {
 
 // The constraints on the codec of one format, which TensorStore calls a driver.
 struct CodecConstraints {
-  ArrayDialect dialect = ArrayDialect::kZarr3;
+  Dialect dialect = Dialect::kZarr3;
   // The codecs, with the options that are constrained. Zarr v3: a chain, in which an order may be
   // "C" or "F"; Zarr v2: nothing or a compressor, and N5: a compressor or `raw`, with all options;
   // precomputed: the encoding.
@@ -50,7 +50,7 @@ Status MergeCodecs(ChainSpec& into, const ChainSpec& other);
 // does not encode items. Fails with kInvalidArgument, naming the option, where it needs their size.
 Result<CodecSpec> CompleteCodec(CodecSpec codec, std::optional<std::uint32_t> item_size);
 // The compressor of new Zarr v2 arrays and N5 datasets whose schema does not constrain it.
-CodecSpec DefaultCompressor(ArrayDialect dialect, std::uint32_t item_size);
+CodecSpec DefaultCompressor(Dialect dialect, std::uint32_t item_size);
 
 // A codec that one word names, with its usual options.
 struct ShortCodec {
@@ -59,7 +59,7 @@ struct ShortCodec {
   std::string_view level = {};  // the option that is its level; "": it has none
 };
 // Those of a dialect. A compressor that cannot do without options is the DefaultCompressor.
-std::vector<ShortCodec> ShortCodecs(ArrayDialect dialect);
+std::vector<ShortCodec> ShortCodecs(Dialect dialect);
 
 // --- Parts of the chains of Zarr v3
 

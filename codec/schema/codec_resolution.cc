@@ -41,7 +41,7 @@ Status Apply(const std::vector<std::size_t>& order, ChunkParameters& chunk, Chai
   chunk.chunk_shape = Transposed(chunk.chunk_shape, order);
   chunk.read_chunk_shape = Transposed(chunk.read_chunk_shape, order);
   if (chunk.inner_order) chunk.inner_order = Transposed(InverseOrder(order), *chunk.inner_order);
-  resolved.push_back(CodecIn(ArrayDialect::kZarr3, TransposeCodec(),
+  resolved.push_back(CodecIn(Dialect::kZarr3, TransposeCodec(),
                              JsonValue::Object({{"order", ExtentsJson(order)}})));
   return {};
 }
@@ -96,7 +96,7 @@ Result<CodecSpec> ResolveSharding(const CodecSpec& sharding, ChunkParameters chu
   JsonValue options = JsonValue::Object({{"chunk_shape", ExtentsJson(inner)}});
   const JsonValue* const location = OptionOf(sharding, "index_location");
   if (location != nullptr && location->text() != "end") options.Set("index_location", *location);
-  CodecSpec resolved = CodecIn(ArrayDialect::kZarr3, ShardingIndexedCodec(), std::move(options));
+  CodecSpec resolved = CodecIn(Dialect::kZarr3, ShardingIndexedCodec(), std::move(options));
   SetChain(resolved, kInnerCodecs, std::move(codecs));
   SetChain(resolved, kIndexCodecs, std::move(index));
   return resolved;
@@ -112,7 +112,7 @@ Result<ChainSpec> ResolveCodecs(const ChainSpec& codecs, const ChunkParameters& 
   }
   ChainSpec rest = OfKind(codecs, CodecKind::kArrayToBytes);
   if (rest.empty()) {
-    rest.push_back(CodecIn(ArrayDialect::kZarr3, BytesCodec(), JsonValue::Object()));
+    rest.push_back(CodecIn(Dialect::kZarr3, BytesCodec(), JsonValue::Object()));
   }
   const ChainSpec of_bytes = OfKind(codecs, CodecKind::kBytesToBytes);
   if (FindSharding(rest)) {

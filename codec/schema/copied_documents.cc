@@ -76,8 +76,7 @@ Status FitChunksToShards(const ChunkLayout& wanted, Schema& merged) {
 }
 
 // Step 1.
-Result<Schema> WithDefaults(const DescribedArray& array, ArrayDialect format,
-                            const Schema& wanted) {
+Result<Schema> WithDefaults(const DescribedArray& array, Dialect format, const Schema& wanted) {
   const Schema& given = array.schema;
   if (given.dtype == nullptr) {
     return Fail(ErrorCode::kInvalidArgument, "dtype: there is no schema of ", array.dtype);
@@ -85,7 +84,7 @@ Result<Schema> WithDefaults(const DescribedArray& array, ArrayDialect format,
   Schema base;
   base.dtype = given.dtype;
   base.domain = given.domain;
-  if (format == ArrayDialect::kPrecomputed && !wanted.codec) base.codec = given.codec;
+  if (format == Dialect::kPrecomputed && !wanted.codec) base.codec = given.codec;
   ChunkShapeConstraints& chunk = base.chunk_layout.read_chunk;
   chunk.shape = given.chunk_layout.read_chunk.shape;
   for (Constraint<std::int64_t>& extent : chunk.shape) extent.strength = Strength::kSoft;
@@ -94,20 +93,20 @@ Result<Schema> WithDefaults(const DescribedArray& array, ArrayDialect format,
   UNSHARD_RETURN_IF_ERROR(CheckRank(wanted, base));
   Schema merged = wanted;  // of soft constraints the first one wins
   UNSHARD_RETURN_IF_ERROR(merged.Merge(base));
-  if (format != ArrayDialect::kPrecomputed) {
+  if (format != Dialect::kPrecomputed) {
     UNSHARD_RETURN_IF_ERROR(FitChunksToShards(wanted.chunk_layout, merged));
   }
   return merged;
 }
 
 // Stores `array` as `wanted` has it. `document`: its own, or its scale.
-Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
-  const ArrayDialect dialect = array.dialect;
-  const bool is_scale = dialect == ArrayDialect::kPrecomputed;
+Status StoreAs(const Schema& wanted, Array array, JsonValue& document) {
+  const Dialect dialect = array.dialect;
+  const bool is_scale = dialect == Dialect::kPrecomputed;
   if (is_scale) array.axis_names = {"channel", "z", "y", "x"};
   UNSHARD_ASSIGN_OR_RETURN(const DescribedArray described, DescribeArray(array));
   UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(described, dialect, wanted));
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayMetadata made, NewArray(dialect, constraints));
+  UNSHARD_ASSIGN_OR_RETURN(const Array made, NewArray(dialect, constraints));
   array.chunk_shape = made.chunk_shape;
   array.shard_shape = made.shard_shape;
   if (is_scale) array.sharding = made.sharding;
@@ -129,27 +128,27 @@ Status StoreAs(const Schema& wanted, ArrayMetadata array, JsonValue& document) {
   return {};
 }
 
-Result<PresentedDataset> Present(const SourceDataset& source, ArrayDialect to) {
+Result<PresentedDataset> Present(const SourceDataset& source, Dialect to) {
   return PresentDataset(source, to, {{}, true});
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to) {
+Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, Dialect to) {
   UNSHARD_ASSIGN_OR_RETURN(const PresentedDataset presented, Present(source, to));
   std::vector<std::string> paths;
   for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   return paths;
 }
 
-Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
+Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, Dialect to,
                                                       const std::optional<Schema>& wanted,
                                                       std::vector<std::string>* warnings) {
   UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, Present(source, to));
   if (warnings != nullptr) {
     warnings->insert(warnings->end(), presented.warnings.begin(), presented.warnings.end());
   }
-  const bool is_volume = to == ArrayDialect::kPrecomputed;
+  const bool is_volume = to == Dialect::kPrecomputed;
   for (std::size_t level = 0; wanted && level < presented.levels.size(); ++level) {
     const std::string directory = is_volume ? std::string() : presented.levels[level].path;
     for (MetadataDocument& document : presented.documents) {
@@ -162,7 +161,7 @@ Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& sourc
     }
   }
   for (MetadataDocument& document : presented.documents) {
-    if (to == ArrayDialect::kN5 && document.directory.empty()) SetN5Version(document.content);
+    if (to == Dialect::kN5 && document.directory.empty()) SetN5Version(document.content);
   }
   return std::move(presented.documents);
 }

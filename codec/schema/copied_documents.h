@@ -19,11 +19,11 @@ namespace unshard {
 // constraint, where a constraint cannot be satisfied, or shards of Zarr would not have whole chunks
 // of the source. What the metadata lack, and what is assumed instead, is appended to
 // `warnings`.
-Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
+Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, Dialect to,
                                                       const std::optional<Schema>& wanted,
                                                       std::vector<std::string>* warnings = nullptr);
 
 // The directories of the levels of such a copy, below its own. Fails as DocumentsOfCopy does.
-Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to);
+Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, Dialect to);
 
 }  // namespace unshard

@@ -31,7 +31,7 @@ tl::unexpected<Error> CannotCreate(const Parts&... parts) {
 
 // What the schema and the format decide together, in the axis order of the schema.
 struct Plan {
-  ArrayDialect dialect;
+  Dialect dialect;
   const DataTypeNames& type;
   IndexDomain domain;
   ChunkLayout layout;  // with the constraints of the format
@@ -46,18 +46,18 @@ struct Format {
   const char* prescription;  // of the layout
 };
 
-Format FormatOf(ArrayDialect dialect) {
+Format FormatOf(Dialect dialect) {
   constexpr const char* kOrigin = "the grid_origin is always 0";
   switch (dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       return {"a precomputed volume", DataTypeDialect::kNewVolume,
               "precomputed volumes always have the inner_order 3, 2, 1, 0, the grid_origin of the "
               "domain and all channels in a chunk"};
-    case ArrayDialect::kZarr3:
+    case Dialect::kZarr3:
       return {"Zarr v3", DataTypeDialect::kNewZarr, kOrigin};
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       return {"Zarr v2", DataTypeDialect::kNewZarr, kOrigin};
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       break;
   }
   return {"N5", DataTypeDialect::kN5,
@@ -74,9 +74,9 @@ Result<const DataTypeNames*> TypeOf(const Schema& schema, const Format& format) 
 
 // The bounds and labels that a format prescribes: in Zarr and N5 lower bounds of 0; volumes have x,
 // y and z with any bounds, and channels from 0 on.
-IndexDomain PrescribedDomain(ArrayDialect dialect, std::size_t rank) {
+IndexDomain PrescribedDomain(Dialect dialect, std::size_t rank) {
   IndexDomain domain;
-  if (dialect != ArrayDialect::kPrecomputed) {
+  if (dialect != Dialect::kPrecomputed) {
     domain.dimensions.resize(rank, {.lower = {0, false}});
     return domain;
   }
@@ -85,8 +85,8 @@ IndexDomain PrescribedDomain(ArrayDialect dialect, std::size_t rank) {
   return domain;
 }
 
-Result<IndexDomain> DomainOf(const Schema& schema, ArrayDialect dialect) {
-  const bool is_volume = dialect == ArrayDialect::kPrecomputed;
+Result<IndexDomain> DomainOf(const Schema& schema, Dialect dialect) {
+  const bool is_volume = dialect == Dialect::kPrecomputed;
   if (is_volume && schema.rank.value_or(kVolumeAxes) != kVolumeAxes) {
     return CannotCreate(
         "domain: precomputed volumes have 4 dimensions, x, y, z and channel, found rank ",
@@ -107,13 +107,13 @@ Result<IndexDomain> DomainOf(const Schema& schema, ArrayDialect dialect) {
 }
 
 // The layout of the schema with the constraints that every array of the format meets.
-Result<ChunkLayout> LayoutOf(const Schema& schema, ArrayDialect dialect, const IndexDomain& domain,
+Result<ChunkLayout> LayoutOf(const Schema& schema, Dialect dialect, const IndexDomain& domain,
                              const Format& format) {
   ChunkLayout fixed = {.grid_origin = HardValues(domain.origin())};
   if (ListsFastestAxisFirst(dialect) && domain.rank() > 0) {
     fixed.inner_order = {ReversedOrder(domain.rank()), Strength::kHard};
   }
-  if (dialect == ArrayDialect::kPrecomputed) {
+  if (dialect == Dialect::kPrecomputed) {
     fixed.write_chunk.shape = HardShape({0, 0, 0, domain.dimensions[kChannel].size()});
     fixed.read_chunk.shape = fixed.write_chunk.shape;
   }
@@ -123,15 +123,15 @@ Result<ChunkLayout> LayoutOf(const Schema& schema, ArrayDialect dialect, const I
   return layout;
 }
 
-Result<ChunkShapes> ChooseShapes(ArrayDialect dialect, const ChunkLayout& layout,
+Result<ChunkShapes> ChooseShapes(Dialect dialect, const ChunkLayout& layout,
                                  const IndexDomain& domain) {
   Extents extents;
   for (const std::int64_t extent : domain.shape()) extents.emplace_back(extent);
-  if (dialect == ArrayDialect::kZarr3) {
+  if (dialect == Dialect::kZarr3) {
     return ChooseChunkShapes(layout.read_chunk, layout.write_chunk, extents);
   }
   ChunkShapeConstraints chunk = layout.read_chunk;
-  if (dialect != ArrayDialect::kPrecomputed) {
+  if (dialect != Dialect::kPrecomputed) {
     const Status merged = chunk.Merge("chunk_layout.write_chunk", layout.write_chunk);
     if (!merged) {
       return CannotCreate(merged.error().message, "; without shards it must agree with read_chunk");
@@ -141,7 +141,7 @@ Result<ChunkShapes> ChooseShapes(ArrayDialect dialect, const ChunkLayout& layout
   return ChunkShapes{shape, shape};
 }
 
-Result<Plan> MakePlan(ArrayDialect dialect, const Schema& schema) {
+Result<Plan> MakePlan(Dialect dialect, const Schema& schema) {
   const Format format = FormatOf(dialect);
   UNSHARD_ASSIGN_OR_RETURN(const DataTypeNames* const type, TypeOf(schema, format));
   UNSHARD_ASSIGN_OR_RETURN(IndexDomain domain, DomainOf(schema, dialect));
@@ -173,7 +173,7 @@ Result<ChainSpec> ChooseCodecs(const Plan& plan) {
   const ChunkShapes& shapes = plan.chunks;
   ChainSpec chain = plan.codec.codecs.value_or(ChainSpec());
   if (shapes.read != shapes.write && !FindSharding(chain)) {
-    CodecSpec sharding = CodecIn(ArrayDialect::kZarr3, ShardingIndexedCodec(),
+    CodecSpec sharding = CodecIn(Dialect::kZarr3, ShardingIndexedCodec(),
                                  JsonValue::Object({{"chunk_shape", ExtentsJson(shapes.read)}}));
     SetChain(sharding, kInnerCodecs, std::move(chain));
     chain = {std::move(sharding)};
@@ -202,7 +202,7 @@ JsonValue ZeroOf(const DataType& type) {
   }
 }
 
-Status FinishZarr3(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
+Status FinishZarr3(const Schema& schema, const Plan& plan, Array& array) {
   UNSHARD_ASSIGN_OR_RETURN(const ChainSpec codecs, ChooseCodecs(plan));
   const StoredLayout made = *LayoutOfCodecs(codecs, plan.chunks.write);
   ChunkLayout chosen = {.write_chunk = {HardShape(plan.chunks.write)},
@@ -241,7 +241,7 @@ JsonValue CompressorOf(const Plan& plan) {
   return chain.empty() ? JsonValue() : NamedCodecJson(chain.front());
 }
 
-Status FinishZarr2(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
+Status FinishZarr2(const Schema& schema, const Plan& plan, Array& array) {
   UNSHARD_ASSIGN_OR_RETURN(const char* const order, ChooseOrder(plan.layout));
   if (AnyUnit(schema.dimension_units)) {
     return CannotCreate("dimension_units: Zarr v2 has no units");
@@ -269,7 +269,7 @@ Status CheckBlockSize(const SignedShape& block, const DataType& type) {
   return {};
 }
 
-Status FinishN5(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
+Status FinishN5(const Schema& schema, const Plan& plan, Array& array) {
   UNSHARD_RETURN_IF_ERROR(CheckBlockSize(plan.chunks.write, array.data_type));
   if (schema.fill_value) return CannotCreate("fill_value: absent blocks of N5 are always 0");
   array.codec_json = CompressorOf(plan);
@@ -341,7 +341,7 @@ Constraints<std::int64_t> WriteChunkOf(const ShardingSpec& sharding, const Plan&
   return HardShape(extents);
 }
 
-Status FinishScale(const Schema& schema, const Plan& plan, ArrayMetadata& array) {
+Status FinishScale(const Schema& schema, const Plan& plan, Array& array) {
   UNSHARD_ASSIGN_OR_RETURN(array.units, UnitsOfScale(schema));
   if (schema.fill_value) return CannotCreate("fill_value: absent chunks of volumes are always 0");
   UNSHARD_ASSIGN_OR_RETURN(
@@ -372,9 +372,9 @@ Status FinishScale(const Schema& schema, const Plan& plan, ArrayMetadata& array)
 
 }  // namespace
 
-Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
+Result<Array> NewArray(Dialect dialect, const Schema& schema) {
   UNSHARD_ASSIGN_OR_RETURN(const Plan plan, MakePlan(dialect, schema));
-  ArrayMetadata array;
+  Array array;
   array.dialect = dialect;
   array.type_name = plan.type.name;
   array.data_type = plan.type.type;
@@ -391,17 +391,17 @@ Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
   const ChunkLayout one_shape = {.write_chunk = {HardShape(chunk)},
                                  .read_chunk = {HardShape(chunk)}};
   switch (dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       UNSHARD_RETURN_IF_ERROR(FinishScale(schema, plan, array));
       break;
-    case ArrayDialect::kZarr3:
+    case Dialect::kZarr3:
       UNSHARD_RETURN_IF_ERROR(FinishZarr3(schema, plan, array));
       break;
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       UNSHARD_RETURN_IF_ERROR(FinishZarr2(schema, plan, array));
       UNSHARD_RETURN_IF_ERROR(CheckLayout(plan.layout, one_shape));
       break;
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       UNSHARD_RETURN_IF_ERROR(FinishN5(schema, plan, array));
       UNSHARD_RETURN_IF_ERROR(CheckLayout(plan.layout, one_shape));
       break;
@@ -415,11 +415,11 @@ Result<ArrayMetadata> NewArray(ArrayDialect dialect, const Schema& schema) {
   return array;
 }
 
-Result<JsonValue> DocumentOfNew(const ArrayMetadata& array) {
-  if (array.dialect == ArrayDialect::kPrecomputed) return WriteInfo({&array, 1});
+Result<JsonValue> DocumentOfNew(const Array& array) {
+  if (array.dialect == Dialect::kPrecomputed) return WriteInfo({&array, 1});
   UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
   JsonValue& document = documents.front().content;
-  if (array.dialect == ArrayDialect::kZarr3) {
+  if (array.dialect == Dialect::kZarr3) {
     document.Set("data_type", JsonValue::String(array.type_name));
     document.Set("chunk_key_encoding", ExtensionJson("default"));
     document.Erase("attributes");

@@ -18,16 +18,16 @@ constexpr std::size_t kMaxScales = 64;
 bool IsSpaceLabel(const std::string& label) { return label == "x" || label == "y" || label == "z"; }
 
 // The labels of the dimensions; by position where the schema has none.
-std::vector<std::string> LabelsOf(ArrayDialect dialect, const IndexDomain& domain) {
+std::vector<std::string> LabelsOf(Dialect dialect, const IndexDomain& domain) {
   const std::size_t rank = domain.rank();
-  if (dialect == ArrayDialect::kPrecomputed) return {"x", "y", "z", "channel"};
+  if (dialect == Dialect::kPrecomputed) return {"x", "y", "z", "channel"};
   if (domain.labelled()) return domain.labels();
   // Fastest first; in the order of OME-Zarr.
   const std::vector<std::string> names = {"x", "y", "z", "c", "t"};
   std::vector<std::string> labels(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     const std::string label = i < names.size() ? names[i] : "d" + std::to_string(i);
-    labels[dialect == ArrayDialect::kN5 ? i : rank - 1 - i] = label;
+    labels[dialect == Dialect::kN5 ? i : rank - 1 - i] = label;
   }
   return labels;
 }
@@ -40,7 +40,7 @@ std::vector<std::int64_t> DefaultFactors(const std::vector<std::string>& labels)
 }
 
 // The factors of every level with respect to the first one.
-Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect dialect,
+Result<std::vector<std::vector<std::int64_t>>> TotalFactors(Dialect dialect,
                                                             const IndexDomain& domain,
                                                             const NewScales& scales) {
   if (scales.count < 1 || scales.count > kMaxScales) {
@@ -53,7 +53,7 @@ Result<std::vector<std::vector<std::int64_t>>> TotalFactors(ArrayDialect dialect
     std::vector<std::int64_t> step = usual;
     if (!scales.factors.empty()) {
       step = scales.factors[std::min(level, scales.factors.size()) - 1];
-      if (step.size() + 1 == domain.rank() && dialect == ArrayDialect::kPrecomputed) {
+      if (step.size() + 1 == domain.rank() && dialect == Dialect::kPrecomputed) {
         step.push_back(1);
       }
     }
@@ -105,8 +105,8 @@ Schema Coarser(const Schema& schema, const std::vector<std::int64_t>& factors, b
 
 // Several levels of one volume, but not a precomputed one. Lists are in the order of the arrays.
 struct Pyramid {
-  ArrayDialect dialect;
-  std::vector<ArrayMetadata> levels;               // the finest first
+  Dialect dialect;
+  std::vector<Array> levels;                       // the finest first
   std::vector<std::string> labels;                 // of the axes
   DimensionUnits units;                            // of the first level; empty: none
   std::vector<std::vector<std::int64_t>> factors;  // of each level, relative to the first one
@@ -125,7 +125,7 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
   const bool has_length = std::any_of(geometry.axes.begin(), geometry.axes.end(),
                                       [](const PyramidAxis& axis) { return axis.unit == "nm"; });
   for (PyramidAxis& axis : geometry.axes) {
-    if (pyramid.dialect == ArrayDialect::kN5 && !has_length) axis.unit = "pixel";
+    if (pyramid.dialect == Dialect::kN5 && !has_length) axis.unit = "pixel";
   }
   for (const std::vector<std::int64_t>& factors : pyramid.factors) {
     LevelPosition level{finest, std::vector<double>(finest.size(), 0)};
@@ -139,7 +139,7 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
 
 // The levels are 0, 1, …; in N5 s0, s1, ….
 Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid) {
-  const bool is_n5 = pyramid.dialect == ArrayDialect::kN5;
+  const bool is_n5 = pyramid.dialect == Dialect::kN5;
   const PyramidGeometry geometry = GeometryOf(pyramid);
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
@@ -163,22 +163,21 @@ Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid) {
 
 }  // namespace
 
-Result<std::vector<MetadataDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
+Result<std::vector<MetadataDocument>> NewDataset(Dialect dialect, const Schema& schema,
                                                  const NewScales& scales) {
   Schema finest = schema;
   // The group of an OME-Zarr 0.4 pyramid has the units that a .zarray lacks.
-  if (scales.count > 1 && dialect == ArrayDialect::kZarr2) finest.dimension_units.clear();
-  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata first, NewArray(dialect, finest));
+  if (scales.count > 1 && dialect == Dialect::kZarr2) finest.dimension_units.clear();
+  UNSHARD_ASSIGN_OR_RETURN(Array first, NewArray(dialect, finest));
   if (scales.count == 1) {
     UNSHARD_ASSIGN_OR_RETURN(JsonValue document, DocumentOfNew(first));
     return std::vector<MetadataDocument>{{"", ArrayDocumentName(dialect), std::move(document)}};
   }
   UNSHARD_ASSIGN_OR_RETURN(auto totals, TotalFactors(dialect, *schema.domain, scales));
-  const bool is_volume = dialect == ArrayDialect::kPrecomputed;
-  std::vector<ArrayMetadata> levels = {std::move(first)};
+  const bool is_volume = dialect == Dialect::kPrecomputed;
+  std::vector<Array> levels = {std::move(first)};
   for (std::size_t i = 1; i < totals.size(); ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata level,
-                             NewArray(dialect, Coarser(finest, totals[i], is_volume)));
+    UNSHARD_ASSIGN_OR_RETURN(Array level, NewArray(dialect, Coarser(finest, totals[i], is_volume)));
     levels.push_back(std::move(level));
   }
   if (is_volume) {

@@ -26,7 +26,7 @@ struct NewScales {
 // 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the resolution × factor, and the
 // schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint, where one of
 // the levels cannot satisfy it.
-Result<std::vector<MetadataDocument>> NewDataset(ArrayDialect dialect, const Schema& schema,
+Result<std::vector<MetadataDocument>> NewDataset(Dialect dialect, const Schema& schema,
                                                  const NewScales& scales);
 
 }  // namespace unshard

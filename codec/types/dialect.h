@@ -5,6 +5,6 @@
 
 namespace unshard {
 
-enum class ArrayDialect : std::uint8_t { kPrecomputed, kZarr3, kZarr2, kN5 };
+enum class Dialect : std::uint8_t { kPrecomputed, kZarr3, kZarr2, kN5 };
 
 }  // namespace unshard

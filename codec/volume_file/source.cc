@@ -8,11 +8,11 @@ namespace unshard {
 namespace {
 
 Result<SpatialAxes> SpaceOf(const SourceDataset& dataset, std::size_t level) {
-  const ArrayMetadata& array = dataset.levels[level].array;
+  const Array& array = dataset.levels[level].array;
   UNSHARD_ASSIGN_OR_RETURN(const PyramidGeometry geometry, ReadGeometry(dataset));
   UNSHARD_ASSIGN_OR_RETURN(
       const AxisMap map,  // of channel, z, y, x
-      MapAxes(geometry.axes, array.shape, array.dialect, ArrayDialect::kPrecomputed));
+      MapAxes(geometry.axes, array.shape, array.dialect, Dialect::kPrecomputed));
   SpatialAxes space;
   if (map[0] && array.shape[*map[0]] != 1) space.channel = map[0];
   const LevelPosition& position = geometry.levels[level];
@@ -33,7 +33,7 @@ Result<SpatialAxes> SpaceOf(const SourceDataset& dataset, std::size_t level) {
 }  // namespace
 
 VolumeFileSource DescribeLevel(const SourceDataset& dataset, std::size_t level) {
-  const ArrayMetadata& array = dataset.levels[level].array;
+  const Array& array = dataset.levels[level].array;
   VolumeFileSource source;
   source.type = array.data_type;
   source.shape = array.shape;

@@ -56,7 +56,7 @@ class ChainParser {
   }
 
   Status TakeCodec(const JsonCursor& codec) {
-    UNSHARD_ASSIGN_OR_RETURN(CodecSpec spec, ParseNamedCodec(codec, ArrayDialect::kZarr2));
+    UNSHARD_ASSIGN_OR_RETURN(CodecSpec spec, ParseNamedCodec(codec, Dialect::kZarr2));
     if (spec.definition != nullptr && spec.definition->IsBytesToBytes()) {
       TakeBytes();
     } else {
@@ -90,10 +90,10 @@ class ChainParser {
 class ArrayParser {
  public:
   explicit ArrayParser(const JsonCursor& document) : document_(document) {
-    array_.dialect = ArrayDialect::kZarr2;
+    array_.dialect = Dialect::kZarr2;
   }
 
-  Result<ArrayMetadata> Parse() {
+  Result<Array> Parse() {
     UNSHARD_RETURN_IF_ERROR(document_.UnsignedMember("zarr_format", 2, 2));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, document_.Member("shape"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, shape.UnsignedItems(0, kMaxExtent));
@@ -145,10 +145,10 @@ class ArrayParser {
   }
 
   const JsonCursor document_;
-  ArrayMetadata array_;
+  Array array_;
 };
 
-Status TakeAttributes(const JsonValue& zattrs, ArrayMetadata& array) {
+Status TakeAttributes(const JsonValue& zattrs, Array& array) {
   const JsonCursor document(zattrs, "");
   UNSHARD_RETURN_IF_ERROR(document.ExpectObject());
   array.attributes = zattrs;
@@ -194,15 +194,15 @@ JsonValue Zarr2CodecMembers(const DataType& type, const ChainSpec& chain) {
   return members;
 }
 
-Result<ArrayMetadata> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs) {
-  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ArrayParser(JsonCursor(zarray, "")).Parse());
+Result<Array> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs) {
+  UNSHARD_ASSIGN_OR_RETURN(Array array, ArrayParser(JsonCursor(zarray, "")).Parse());
   if (zattrs.is_null()) return array;
   auto taken = TakeAttributes(zattrs, array);
   if (array.voxels && !taken) array.voxels = Forward(std::move(taken).error(), ".zattrs");
   return array;
 }
 
-Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array) {
+Result<Zarr2Documents> WriteZarr2Array(const Array& array) {
   UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
   if (array.key_encoding.kind != ChunkKeyEncoding::Kind::kV2) {
     return Fail(ErrorCode::kNotSupported,

@@ -2,7 +2,7 @@
 // codec/FORMATS.md, "Chunks of Zarr and N5 arrays". Pure functions; thread-safe.
 #pragma once
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
@@ -10,14 +10,14 @@ namespace unshard {
 
 // Parses a `.zarray`, and the `.zattrs` beside it; null: there is none.
 // `_ARRAY_DIMENSIONS` becomes axis_names. Fails with kDataLoss, naming the path and what was
-// expected, where shape or chunks are damaged. Any other damage fails ArrayMetadata::voxels, and so
+// expected, where shape or chunks are damaged. Any other damage fails Array::voxels, and so
 // do structured data types, texts, objects and unknown compressors, with kNotSupported, naming the
 // member and its value.
-Result<ArrayMetadata> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs);
+Result<Array> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs);
 
 // The codec of {dtype, order, compressor, filters}, members of a `.zarray` for arrays of `rank`
 // dimensions. Absent members: "C" for order, null for compressor and filters. Fails as
-// ArrayMetadata::voxels does.
+// Array::voxels does.
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank);
 
 // These members for items of `type` in a chain of their document: a transpose that reverses the
@@ -32,6 +32,6 @@ struct Zarr2Documents {
 // that of fill_json. Fails with kInvalidArgument where it has an origin, and with kNotSupported
 // where Zarr v2 cannot express its fill value or its chunk keys. Units are dropped: Zarr v2 has no
 // place for them.
-Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array);
+Result<Zarr2Documents> WriteZarr2Array(const Array& array);
 
 }  // namespace unshard

@@ -99,7 +99,7 @@ class ArrayReader {
   }
 
   // Makes `document`, which was read as `array`, that of the unsharded array. Whether it changed.
-  bool Edit(const ArrayMetadata& array, JsonValue& document) {
+  bool Edit(const Array& array, JsonValue& document) {
     bool changed = false;
     const auto set = [&](const char* key, JsonValue value) {
       if (*document.Find(key) == value) return;
@@ -310,7 +310,7 @@ class ArrayReader {
 
   const JsonCursor source_;
   ZarrNode node_;
-  ArrayMetadata& array_ = node_.array;
+  Array& array_ = node_.array;
   // Extension points in their current form.
   JsonValue data_type_, grid_, key_encoding_;
   Result<ByteVector> fill_;        // kNotSupported: the data type has no voxels
@@ -379,7 +379,7 @@ Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path) {
   return rewritten;
 }
 
-JsonValue CodecsOf(const ArrayMetadata& array) {
+JsonValue CodecsOf(const Array& array) {
   if (!array.sharding.is_null()) return array.sharding;
   if (!array.shard_shape) return array.codec_json;
   return JsonValue::Array({ShardingCodecJson(ExtentsJson(array.chunk_shape), array.codec_json)});
@@ -412,7 +412,7 @@ Result<JsonValue> UnshardedDocument(JsonValue document) {
   return document;
 }
 
-Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array) {
+Result<JsonValue> WriteZarr3Array(const Array& array) {
   UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
   JsonValue document = JsonValue::Object();
   document.Set("zarr_format", JsonValue::Number(std::uint64_t{3}));

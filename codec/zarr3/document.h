@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/grid/chunk_check.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/grid/chunk_key.h"
@@ -39,7 +39,7 @@ struct ZarrNode {
   // those of inner chunks, `sharding` is the whole codec chain, and the attribute `dimension_units`
   // has become `units`. Where chunks differ in shape, or the grid is not known, chunk_shape is
   // empty; where shards do, shard_shape is.
-  ArrayMetadata array;
+  Array array;
   std::optional<ZarrShardedArray> sharded;  // arrays only; nothing: the array passes through
   // Fails with kNotSupported where chunks cannot be presented as they are stored, and then `voxels`
   // does: names the codec in index_codecs that is unknown or changes size, the unknown outer codec
@@ -59,7 +59,7 @@ struct ZarrNode {
 
 // Parses a `zarr.json`. Fails with kDataLoss, naming the JSON path and what was expected, on
 // damaged metadata, and as ZarrNode::presentable does. What only voxels need fails
-// ArrayMetadata::voxels: fill value, other data types, grids and codecs, attributes.
+// Array::voxels: fill value, other data types, grids and codecs, attributes.
 Result<ZarrNode> ParseZarrMetadata(std::string_view text);
 // The same of a tree, in which copies of other nodes are not looked at.
 Result<ZarrNode> ParseZarrMetadata(const JsonValue& document);
@@ -72,6 +72,6 @@ Result<JsonValue> UnshardedDocument(JsonValue document);
 // codec_json, to which, where shard_shape is set, sharding_indexed is added with an index of
 // little-endian numbers and crc32c, as TensorStore writes it. Without a fill_value, fill_json is
 // written. Fails with kInvalidArgument where the array has an origin, which Zarr cannot express.
-Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array);
+Result<JsonValue> WriteZarr3Array(const Array& array);
 
 }  // namespace unshard

@@ -138,7 +138,7 @@ std::vector<PlannedArray> PlannedOf(const DatasetCopy& copy) {
 // The same of a destination that is not there yet.
 std::vector<PlannedArray> WithSources(std::vector<PlannedArray> planned,
                                       const OpenedDataset& source) {
-  std::vector<const ArrayMetadata*> from;
+  std::vector<const Array*> from;
   for (const DatasetMember& dataset : source.datasets()) {
     for (const PyramidLevel& level : dataset.source.dataset.levels) from.push_back(&level.array);
   }
@@ -230,7 +230,7 @@ Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares
 // The options as far as they can be judged without the source.
 Status CheckOptionsOf(const CopyCommand& command) {
   if (command.create.format.empty()) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.create.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.create.format));
   CreateCommand create = command.create;
   create.item_size = 1;
   UNSHARD_RETURN_IF_ERROR(SchemaOf(create, format));

@@ -106,7 +106,7 @@ Result<std::vector<NewDocument>> DocumentsOfDestination(const CreateCommand& cre
 Status LeaveOutOf(OpenedDataset& source, const VolumeOptions& destination) {
   UNSHARD_ASSIGN_OR_RETURN(const auto store, StoreOf(destination));
   if (!store || source.is_single()) return {};
-  std::optional<ArrayDialect> format;
+  std::optional<Dialect> format;
   std::vector<DatasetMember> missing;
   for (const DatasetMember& dataset : source.datasets()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto there, ReadViewSource(*store, dataset.path, nullptr));

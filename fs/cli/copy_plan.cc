@@ -33,17 +33,15 @@ std::uint64_t BoxesIn(const std::vector<std::uint64_t>& shape,
   return count;
 }
 
-std::uint64_t ChunksOf(const ArrayMetadata& array) {
-  return BoxesIn(array.shape, array.chunk_shape);
-}
+std::uint64_t ChunksOf(const Array& array) { return BoxesIn(array.shape, array.chunk_shape); }
 
-bool IsSharded(const ArrayMetadata& array) {
-  const bool is_zarr = array.dialect == ArrayDialect::kZarr3;
+bool IsSharded(const Array& array) {
+  const bool is_zarr = array.dialect == Dialect::kZarr3;
   return array.shard_shape || (is_zarr ? !array.sharding.is_null() : array.sharding.is_object());
 }
 
 // At most: of volumes shards may be empty.
-std::uint64_t FilesOf(const ArrayMetadata& array) {
+std::uint64_t FilesOf(const Array& array) {
   if (array.shard_shape) return BoxesIn(array.shape, *array.shard_shape);
   const JsonValue* bits = array.sharding.is_object() ? array.sharding.Find("shard_bits") : nullptr;
   if (bits == nullptr) return ChunksOf(array);
@@ -52,13 +50,13 @@ std::uint64_t FilesOf(const ArrayMetadata& array) {
   return shards == 0 ? ChunksOf(array) : std::min(shards, ChunksOf(array));
 }
 
-std::uint64_t VoxelBytesOf(const ArrayMetadata& array) {
+std::uint64_t VoxelBytesOf(const Array& array) {
   std::uint64_t bytes = array.data_type.size;
   for (const std::uint64_t extent : array.shape) bytes = Times(bytes, extent);
   return bytes;
 }
 
-std::string CodecText(const ArrayMetadata& array) {
+std::string CodecText(const Array& array) {
   if (!array.codec) return "";
   std::string text = array.codec->text();
   if (TextOf(array.sharding, "data_encoding") == "gzip") text += ", gzip in the shards";
@@ -66,7 +64,7 @@ std::string CodecText(const ArrayMetadata& array) {
 }
 
 // As the format lists it.
-std::string ShapeIn(const ArrayMetadata& array, std::vector<std::uint64_t> shape) {
+std::string ShapeIn(const Array& array, std::vector<std::uint64_t> shape) {
   if (ListsFastestAxisFirst(array.dialect)) std::reverse(shape.begin(), shape.end());
   return ShapeText(shape);
 }
@@ -92,12 +90,12 @@ std::string CountText(const PresentChunks& present) {
 }
 
 // None where the document describes no arrays.
-Result<std::vector<ArrayMetadata>> ArraysIn(std::string_view name, const JsonValue& document) {
+Result<std::vector<Array>> ArraysIn(std::string_view name, const JsonValue& document) {
   const auto dialect = DialectOfDocument(name);
-  if (!dialect || !DescribesArrays(*dialect, document)) return std::vector<ArrayMetadata>();
-  if (*dialect == ArrayDialect::kPrecomputed) return ReadScales(document);
-  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ReadArray(*dialect, document, JsonValue()));
-  return std::vector<ArrayMetadata>{std::move(array)};
+  if (!dialect || !DescribesArrays(*dialect, document)) return std::vector<Array>();
+  if (*dialect == Dialect::kPrecomputed) return ReadScales(document);
+  UNSHARD_ASSIGN_OR_RETURN(Array array, ReadArray(*dialect, document, JsonValue()));
+  return std::vector<Array>{std::move(array)};
 }
 
 }  // namespace
@@ -121,7 +119,7 @@ Result<std::vector<PlannedArray>> PlannedIn(const std::vector<NewDocument>& docu
   return arrays;
 }
 
-std::string StorageText(const ArrayMetadata& array) {
+std::string StorageText(const Array& array) {
   std::string text =
       std::string(DialectName(array.dialect)) + ", chunks " + ShapeIn(array, array.chunk_shape);
   if (array.shard_shape) text += ", shards " + ShapeIn(array, *array.shard_shape);
@@ -150,7 +148,7 @@ std::string PlanText(const std::vector<PlannedArray>& arrays, const std::string&
   std::string text;
   std::uint64_t chunks = 0, files = 0, bytes = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const ArrayMetadata& to = arrays[i].to;
+    const Array& to = arrays[i].to;
     chunks += ChunksOf(to);
     files += FilesOf(to);
     bytes += VoxelBytesOf(to);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/core/error.h"
 #include "fs/cli/copy_command.h"
 #include "store/copy/present_chunks.h"
@@ -15,16 +15,16 @@ namespace unshard {
 
 // An array of the destination.
 struct PlannedArray {
-  std::string path;                   // below the destination, or as messages name it
-  std::optional<ArrayMetadata> from;  // where it is known
-  ArrayMetadata to;
+  std::string path;           // below the destination, or as messages name it
+  std::optional<Array> from;  // where it is known
+  Array to;
 };
 
 // The arrays that new documents describe, in their order. Fails where one of them cannot be read.
 Result<std::vector<PlannedArray>> PlannedIn(const std::vector<NewDocument>& documents);
 
 // "zarr3, chunks [32, 64, 64], shards [256, 1024, 1024], zstd 3"
-std::string StorageText(const ArrayMetadata& array);
+std::string StorageText(const Array& array);
 
 // Lines for a person: each array with both of its forms, as far as there are few, and how many
 // chunks, files and bytes all have together. `destination`: a path or a URL.

@@ -34,7 +34,7 @@ Result<std::vector<NewDocument>> NewDocuments(const CreateCommand& command) {
   if (command.format.empty()) {
     return WrongOption("--format", "expected precomputed, zarr3, zarr2 or n5, or --like SOURCE");
   }
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.format));
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
   UNSHARD_ASSIGN_OR_RETURN(const NewScales scales, ScalesOf(command, format));
   const auto made = NewDataset(format, schema, scales);
@@ -60,8 +60,8 @@ Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
 }
 
 // The names of the axes of its arrays, as lists of the format have them; "": without a name.
-std::vector<std::string> AxisNames(const SourceDataset& dataset, ArrayDialect format) {
-  const ArrayMetadata& array = dataset.levels.front().array;
+std::vector<std::string> AxisNames(const SourceDataset& dataset, Dialect format) {
+  const Array& array = dataset.levels.front().array;
   std::vector<std::string> names(array.rank());
   const auto geometry = ReadGeometry(dataset);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -71,7 +71,7 @@ std::vector<std::string> AxisNames(const SourceDataset& dataset, ArrayDialect fo
       names[i] = array.axis_names[i].value_or("");
     }
   }
-  if (format == ArrayDialect::kN5) std::reverse(names.begin(), names.end());
+  if (format == Dialect::kN5) std::reverse(names.begin(), names.end());
   return names;
 }
 
@@ -91,10 +91,10 @@ std::optional<std::vector<std::string>> PickAxes(const std::vector<std::string>&
 
 // Labels of an image may lack its channels. A list with one item for each axis of another dataset
 // means the axes of the same names in this one. Precomputed volumes all have the same axes.
-CreateCommand ForAxesOf(const SourceDataset& dataset, const CreateCommand& command,
-                        ArrayDialect format, const std::vector<DatasetMember>& all) {
+CreateCommand ForAxesOf(const SourceDataset& dataset, const CreateCommand& command, Dialect format,
+                        const std::vector<DatasetMember>& all) {
   CreateCommand adapted = command;
-  if (format == ArrayDialect::kPrecomputed) return adapted;
+  if (format == Dialect::kPrecomputed) return adapted;
   const std::vector<std::string> names = AxisNames(dataset, format);
   for (std::vector<std::string>* list : {&adapted.chunk, &adapted.shard}) {
     if (list->empty() || list->size() == names.size()) continue;
@@ -127,7 +127,7 @@ Status ExpectNothingOfSource(const CreateCommand& command, const Schema& schema)
 // The documents of a copy of a group.
 class GroupDocuments {
  public:
-  GroupDocuments(const CreateCommand& command, ArrayDialect format)
+  GroupDocuments(const CreateCommand& command, Dialect format)
       : command_(command), format_(format) {}
 
   // Leaves a dataset that the format cannot say out of `source`, with all below it, unless nothing
@@ -201,7 +201,7 @@ class GroupDocuments {
   }
 
   const CreateCommand& command_;
-  const ArrayDialect format_;
+  const Dialect format_;
   std::vector<NewDocument> all_;
   std::map<std::string, std::size_t> places_;  // in all_, by path
   std::set<std::string> directories_;
@@ -224,7 +224,7 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
                                               const SourceDataset& source, const std::string& path,
                                               const std::string& shown) {
   if (!command.like.empty() || command.format.empty()) return DescribedDocuments(command);
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.format));
   CreateCommand sized = command;
   sized.item_size = source.levels.front().array.data_type.size;
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(sized, format));
@@ -249,7 +249,7 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
 Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
                                                    OpenedDataset& source) {
   if (!command.like.empty() || command.format.empty()) return DescribedDocuments(command);
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.format));
   CreateCommand sized = command;
   sized.item_size = source.datasets().front().source.dataset.levels.front().array.data_type.size;
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(sized, format));
@@ -261,7 +261,7 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
   GroupDocuments documents(command, format);
   UNSHARD_RETURN_IF_ERROR(documents.AddDatasets(source));
   // Only volumes have a document in precomputed.
-  if (format != ArrayDialect::kPrecomputed) UNSHARD_RETURN_IF_ERROR(documents.AddGroups(source));
+  if (format != Dialect::kPrecomputed) UNSHARD_RETURN_IF_ERROR(documents.AddGroups(source));
   return std::move(documents).Take();
 }
 
@@ -270,7 +270,7 @@ Result<std::vector<LevelPlace>> LevelPlacesFor(const CreateCommand& command,
   std::vector<LevelPlace> places;
   if (!command.like.empty() || command.format.empty()) return places;
   if (!command.shape.empty() || !command.schema.empty()) return places;
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.format));
   for (const DatasetMember& dataset : source.datasets()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto levels, LevelsOfCopy(dataset.source.dataset, format));
     for (const std::string& level : levels) {

@@ -41,13 +41,13 @@ Result<std::int64_t> WholeNumber(const std::string& option, const std::string& t
 
 // A list of numbers. Of a volume the last one, of the channel, may be left out: it is `of_channel`.
 Result<JsonValue> Numbers(const std::string& option, const std::vector<std::string>& texts,
-                          ArrayDialect format, const JsonValue& of_channel) {
+                          Dialect format, const JsonValue& of_channel) {
   std::vector<JsonValue> numbers;
   for (const std::string& text : texts) {
     UNSHARD_ASSIGN_OR_RETURN(const std::int64_t number, WholeNumber(option, text));
     numbers.push_back(JsonValue::Number(std::to_string(number)));
   }
-  if (format == ArrayDialect::kPrecomputed && numbers.size() + 1 == kVolumeRank) {
+  if (format == Dialect::kPrecomputed && numbers.size() + 1 == kVolumeRank) {
     numbers.push_back(of_channel);
   }
   return JsonValue::Array(std::move(numbers));
@@ -61,7 +61,7 @@ JsonValue Member(const char* name, JsonValue value) {
 
 // Numbers alone are nanometres; other texts have a unit of their own ("0.5 s"). A volume has its
 // lengths in nanometres.
-Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, ArrayDialect format) {
+Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, Dialect format) {
   std::vector<JsonValue> units;
   for (const std::string& text : texts) {
     const bool alone =
@@ -73,26 +73,26 @@ Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, ArrayDialect fo
     }
     std::string unit = alone ? text + " nm" : text;
     const auto nanometres = Nanometres(ParseDimensionUnit(unit));
-    if (format == ArrayDialect::kPrecomputed && nanometres) {
+    if (format == Dialect::kPrecomputed && nanometres) {
       unit = DimensionUnitText({*nanometres, "nm"});
     }
     units.push_back(JsonValue::String(std::move(unit)));
   }
-  if (format == ArrayDialect::kPrecomputed && units.size() + 1 == kVolumeRank) {
+  if (format == Dialect::kPrecomputed && units.size() + 1 == kVolumeRank) {
     units.emplace_back();
   }
   return JsonValue::Array(std::move(units));
 }
 
-const char* ShownName(ArrayDialect format) {
+const char* ShownName(Dialect format) {
   switch (format) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       return "a precomputed volume";
-    case ArrayDialect::kZarr3:
+    case Dialect::kZarr3:
       return "Zarr v3";
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       return "Zarr v2";
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       break;
   }
   return "N5";
@@ -108,7 +108,7 @@ std::string Alternatives(const std::vector<std::string_view>& words) {
 }
 
 // NAME, NAME:LEVEL, or the codec of a schema as JSON.
-Result<JsonValue> CodecOf(ArrayDialect format, const std::string& given) {
+Result<JsonValue> CodecOf(Dialect format, const std::string& given) {
   if (given.find_first_of("{[") != std::string::npos) {
     auto codec = ParseJson(given);
     if (!codec) return WrongOption("--codec", codec.error().message);
@@ -174,7 +174,7 @@ Result<JsonValue> ShardElements(const CreateCommand& command, double bytes) {
 
 // Where there are shards, their shape and that of the chunks in them; else of both the same. Shards
 // of volumes have only some shapes: the nearest one is chosen.
-Result<JsonValue> ChunkLayoutOf(const CreateCommand& command, ArrayDialect format) {
+Result<JsonValue> ChunkLayoutOf(const CreateCommand& command, Dialect format) {
   JsonValue layout = JsonValue::Object();
   const JsonValue none;
   if (!command.chunk.empty()) {
@@ -187,13 +187,13 @@ Result<JsonValue> ChunkLayoutOf(const CreateCommand& command, ArrayDialect forma
   } else if (!command.shard.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(JsonValue shape, Numbers("--shard", command.shard, format, none));
     const char* const strength =
-        format == ArrayDialect::kPrecomputed ? "shape_soft_constraint" : "shape";
+        format == Dialect::kPrecomputed ? "shape_soft_constraint" : "shape";
     layout.Set("write_chunk", Member(strength, std::move(shape)));
   }
   return layout;
 }
 
-Result<JsonValue> DomainOf(const CreateCommand& command, ArrayDialect format) {
+Result<JsonValue> DomainOf(const CreateCommand& command, Dialect format) {
   JsonValue domain = JsonValue::Object();
   if (!command.shape.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(JsonValue shape,
@@ -220,15 +220,15 @@ JsonValue FillOf(const std::string& text) {
 }
 
 // Options of what the format does not have would be without effect.
-Status CheckOptions(const CreateCommand& command, ArrayDialect format) {
+Status CheckOptions(const CreateCommand& command, Dialect format) {
   const std::string name(DialectName(format));
-  const bool sharded = format == ArrayDialect::kPrecomputed || format == ArrayDialect::kZarr3;
+  const bool sharded = format == Dialect::kPrecomputed || format == Dialect::kZarr3;
   if (!command.shard.empty() && !sharded) {
     return WrongOption("--shard", name +
                                       " has no shards: leave it out (the extents of chunks are "
                                       "--chunk), or choose the format zarr3 or precomputed");
   }
-  if (!command.axes.empty() && format == ArrayDialect::kZarr2 && command.scales < 2) {
+  if (!command.axes.empty() && format == Dialect::kZarr2 && command.scales < 2) {
     return WrongOption("--axes", name +
                                      " has names of dimensions only in a pyramid: leave it out, "
                                      "add --scales, or choose the format zarr3");
@@ -242,9 +242,9 @@ Status CheckOptions(const CreateCommand& command, ArrayDialect format) {
 std::string CommaList(const std::vector<std::string>& words) { return Joined(words, ","); }
 
 // Every list has one item for each dimension of --shape; of a volume the last one may be left out.
-Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
+Status CheckLengths(const CreateCommand& command, Dialect format) {
   if (command.shape.empty()) return {};
-  const bool is_volume = format == ArrayDialect::kPrecomputed;
+  const bool is_volume = format == Dialect::kPrecomputed;
   const auto rank = [&](std::size_t size) {
     return is_volume && size + 1 == kVolumeRank ? kVolumeRank : size;
   };
@@ -270,7 +270,7 @@ Status CheckLengths(const CreateCommand& command, ArrayDialect format) {
   return check("--shard", command.shard);
 }
 
-Result<Schema> SchemaOfOptions(const CreateCommand& command, ArrayDialect format) {
+Result<Schema> SchemaOfOptions(const CreateCommand& command, Dialect format) {
   UNSHARD_RETURN_IF_ERROR(CheckOptions(command, format));
   UNSHARD_RETURN_IF_ERROR(CheckLengths(command, format));
   JsonValue schema = JsonValue::Object();
@@ -353,13 +353,13 @@ tl::unexpected<Error> WrongOption(const std::string& option, const std::string& 
 
 std::vector<std::string_view> FormatNames() {
   std::vector<std::string_view> names;
-  for (const ArrayDialect format : kDialects) names.push_back(DialectName(format));
+  for (const Dialect format : kDialects) names.push_back(DialectName(format));
   return names;
 }
 
 std::vector<std::string_view> CodecNames() {
   std::vector<std::string_view> names;
-  for (const ArrayDialect format : kDialects) {
+  for (const Dialect format : kDialects) {
     for (const ShortCodec& codec : ShortCodecs(format)) {
       if (!IsOneOf(names, codec.name)) names.push_back(codec.name);
     }
@@ -367,14 +367,14 @@ std::vector<std::string_view> CodecNames() {
   return names;
 }
 
-Result<ArrayDialect> FormatOf(const std::string& name) {
-  for (const ArrayDialect format : kDialects) {
+Result<Dialect> FormatOf(const std::string& name) {
+  for (const Dialect format : kDialects) {
     if (name == DialectName(format)) return format;
   }
   return WrongOption("--format", "expected " + Alternatives(FormatNames()));
 }
 
-Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format) {
+Result<Schema> SchemaOf(const CreateCommand& command, Dialect format) {
   UNSHARD_ASSIGN_OR_RETURN(const Schema options, SchemaOfOptions(command, format));
   if (command.schema.empty()) return options;
   UNSHARD_ASSIGN_OR_RETURN(Schema schema, GivenSchema(command.schema));
@@ -386,7 +386,7 @@ Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format) {
   return schema;
 }
 
-Result<NewScales> ScalesOf(const CreateCommand& command, ArrayDialect format) {
+Result<NewScales> ScalesOf(const CreateCommand& command, Dialect format) {
   NewScales scales;
   scales.count = command.scales;
   for (const std::string& step : command.factors) {
@@ -399,7 +399,7 @@ Result<NewScales> ScalesOf(const CreateCommand& command, ArrayDialect format) {
       at = end + 1;
     }
     const std::size_t rank = command.shape.size();
-    const bool is_volume = format == ArrayDialect::kPrecomputed;
+    const bool is_volume = format == Dialect::kPrecomputed;
     const bool fits = is_volume ? factors.size() == kVolumeRank || factors.size() + 1 == kVolumeRank
                                 : rank == 0 || factors.size() == rank;
     if (!fits) {

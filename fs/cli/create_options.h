@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/core/error.h"
 #include "codec/schema/new_dataset.h"
 #include "codec/schema/schema.h"
@@ -44,10 +44,10 @@ std::vector<std::string_view> FormatNames();
 std::vector<std::string_view> CodecNames();
 
 // All of these fail with kInvalidArgument, naming the option as it was typed.
-Result<ArrayDialect> FormatOf(const std::string& name);
+Result<Dialect> FormatOf(const std::string& name);
 // What --schema and the other options constrain.
-Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format);
-Result<NewScales> ScalesOf(const CreateCommand& command, ArrayDialect format);
+Result<Schema> SchemaOf(const CreateCommand& command, Dialect format);
+Result<NewScales> ScalesOf(const CreateCommand& command, Dialect format);
 // A failure of codec/schema, which names members of schemas, in the words of the options.
 tl::unexpected<Error> InWordsOfOptions(const CreateCommand& command, Error error);
 

@@ -42,7 +42,7 @@ class RangeKeys final : public ShardKeys {
 class RangesTree final : public FlatTree {
  public:
   RangesTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-             std::shared_ptr<ChunkReader> reader, const ArrayMetadata& array, const ChunkGrid& grid,
+             std::shared_ptr<ChunkReader> reader, const Array& array, const ChunkGrid& grid,
              const std::shared_ptr<SuffixStore>& objects)
       : FlatTree(ordinal, std::move(shards), std::move(reader), objects),
         objects_(objects),
@@ -100,15 +100,14 @@ class RangesTree final : public FlatTree {
 
 }  // namespace
 
-Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal,
-                                                   const ArrayMetadata& array,
+Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal, const Array& array,
                                                    const MakeShardSet& make_shards,
                                                    std::shared_ptr<ChunkReader> reader,
                                                    std::shared_ptr<ObjectStore> store,
                                                    std::uint64_t max_chunk_bytes) {
   UNSHARD_ASSIGN_OR_RETURN(const ChunkGrid grid, FileGridOf(array));
   const auto format = MakeSingleChunkFormat();
-  if (array.dialect == ArrayDialect::kPrecomputed) {
+  if (array.dialect == Dialect::kPrecomputed) {
     const auto objects = std::make_shared<SuffixStore>(std::move(store), max_chunk_bytes);
     const auto shards = make_shards(objects, format, std::make_shared<RangeKeys>(grid));
     return std::make_shared<RangesTree>(ordinal, shards, std::move(reader), array, grid, objects);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "store/chunks/sharded_tree.h"
 
 namespace unshard {
@@ -20,8 +20,7 @@ using MakeShardSet = std::function<std::shared_ptr<ShardSet>(std::shared_ptr<Obj
 // Each chunk is a shard of its own (codec/shard/single_chunk.h). Objects of precomputed volumes may
 // be compressed ones (store/object/suffix_store.h), of up to `max_chunk_bytes`. Fails as GridOf
 // does.
-Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal,
-                                                   const ArrayMetadata& array,
+Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal, const Array& array,
                                                    const MakeShardSet& make_shards,
                                                    std::shared_ptr<ChunkReader> reader,
                                                    std::shared_ptr<ObjectStore> store,

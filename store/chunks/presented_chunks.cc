@@ -11,19 +11,19 @@ namespace unshard {
 std::optional<GridCell> PresentedChunks::CellOf(const ChunkRef& chunk) const {
   const auto file = stored_tree()->FileOf(chunk);
   if (!file) return std::nullopt;
-  const ArrayDialect dialect = mapping().from().dialect;
+  const Dialect dialect = mapping().from().dialect;
   return mapping().TargetCell(CellOfFile(dialect, file->cell));
 }
 
 ChunkRef PresentedChunks::RefOf(const GridCell& cell) const {
-  const ArrayDialect dialect = mapping().from().dialect;
+  const Dialect dialect = mapping().from().dialect;
   return stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, mapping().FirstSourceCell(cell))});
 }
 
 std::vector<ChunkRef> PresentedChunks::StoredChunks(const ChunkRef& chunk) const {
   const auto cell = !mapping().same_grid() ? CellOf(chunk) : std::nullopt;
   if (!cell) return {chunk};
-  const ArrayDialect dialect = mapping().from().dialect;
+  const Dialect dialect = mapping().from().dialect;
   std::vector<ChunkRef> chunks;
   for (const GridCell& one : mapping().SourceCells(*cell)) {
     chunks.push_back(stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, one)}).With(chunk.part));

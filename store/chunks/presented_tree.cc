@@ -26,7 +26,7 @@ class PresentedCheck final : public ChunkCheck {
 
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(
       std::span<const std::uint64_t> cell) const override {
-    const ArrayDialect dialect = mapping_->to().dialect;
+    const Dialect dialect = mapping_->to().dialect;
     return mapping_->EncodedSize(CellOfFile(dialect, GridCell(cell.begin(), cell.end())));
   }
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
@@ -93,7 +93,7 @@ Status PresentedTree::CanStore() const {
 
 // As CloudVolume writes the files of a local volume.
 bool PresentedTree::TakesGzipNames() const {
-  return mapping_->to().dialect == ArrayDialect::kPrecomputed;
+  return mapping_->to().dialect == Dialect::kPrecomputed;
 }
 
 ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
@@ -177,7 +177,7 @@ bool PresentedTree::Give(const GridDirectory& in, std::uint64_t number,
 Status PresentedTree::ListFlat(std::uint64_t cookie, const ListVisitor& visitor,
                                const DamageVisitor& damaged) {
   ChunkPresence presence(*stored_, damaged);
-  const ArrayDialect dialect = mapping_->from().dialect;
+  const Dialect dialect = mapping_->from().dialect;
   const auto visit = [&](const ChunkRef& stored, const ChunkFile& file) -> Result<bool> {
     const ChunkRef chunk = chunks_->RefOf(mapping_->TargetCell(CellOfFile(dialect, file.cell)));
     if (joins()) {

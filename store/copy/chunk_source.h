@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/copy/limits.h"
 
@@ -17,7 +17,7 @@ namespace unshard {
 // One array of a dataset that is open.
 struct StoredArray {
   std::string path;  // of its directory, as messages name it
-  ArrayMetadata array;
+  Array array;
   std::shared_ptr<ShardedTree> tree;  // over its shards or, unsharded, its chunks
   bool sharded = false;
 };

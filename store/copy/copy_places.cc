@@ -117,7 +117,7 @@ FormatsByPath::FormatsByPath(const std::vector<DatasetMember>& destination) {
   }
 }
 
-ArrayDialect FormatsByPath::At(std::string path) const {
+Dialect FormatsByPath::At(std::string path) const {
   for (;; path = ParentPath(path)) {
     const auto found = formats_.find(path);
     if (found != formats_.end()) return found->second;
@@ -128,7 +128,7 @@ std::vector<FileDirectory> FilesToCopy(const DatasetMembers& source, const Forma
   std::vector<FileDirectory> copied;
   std::ranges::copy_if(source.files, std::back_inserter(copied), [&](const FileDirectory& files) {
     return files.kind == FileDirectory::Kind::kPlain ||
-           formats.At(files.path) == ArrayDialect::kPrecomputed;
+           formats.At(files.path) == Dialect::kPrecomputed;
   });
   return copied;
 }
@@ -137,13 +137,13 @@ std::vector<std::string> LossesOf(ObjectStore& store, const DatasetMembers& sour
                                   const FormatsByPath& formats) {
   std::vector<std::string> losses, objects, attributes;
   for (const FileDirectory& files : source.files) {
-    const bool copied = formats.At(files.path) == ArrayDialect::kPrecomputed;
+    const bool copied = formats.At(files.path) == Dialect::kPrecomputed;
     if (files.kind == FileDirectory::Kind::kObjects && !copied) objects.push_back(files.path);
   }
   const auto add_attributes = [&](const DatasetMember& member) {
     const SourceDataset& dataset = member.source.dataset;
-    if (dataset.dialect == ArrayDialect::kPrecomputed) return;
-    if (formats.At(member.path) != ArrayDialect::kPrecomputed) return;
+    if (dataset.dialect == Dialect::kPrecomputed) return;
+    if (formats.At(member.path) != Dialect::kPrecomputed) return;
     const std::vector<std::string> lost = AttributesLost(dataset);
     if (lost.empty()) return;
     attributes.push_back((member.path.empty() ? "" : member.path + ": ") + Names(lost));

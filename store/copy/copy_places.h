@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "store/copy/dataset_members.h"
 #include "store/object/object_store.h"
 
@@ -29,10 +29,10 @@ class FormatsByPath {
   // Requires: at least one dataset.
   explicit FormatsByPath(const std::vector<DatasetMember>& destination);
   // That of the dataset at `path` or the next above it; else of the first one.
-  [[nodiscard]] ArrayDialect At(std::string path) const;
+  [[nodiscard]] Dialect At(std::string path) const;
 
  private:
-  std::map<std::string, ArrayDialect> formats_;
+  std::map<std::string, Dialect> formats_;
 };
 
 // The directories of `source.files` whose files the destination can hold: precomputed objects go

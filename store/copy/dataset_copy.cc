@@ -24,13 +24,13 @@ constexpr std::size_t kRequests = 24;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 // The names of the axes, slowest first, as far as the metadata have them.
-std::vector<PyramidAxis> AxesOf(const SourceDataset& dataset, const ArrayMetadata& array) {
+std::vector<PyramidAxis> AxesOf(const SourceDataset& dataset, const Array& array) {
   const auto geometry = ReadGeometry(dataset);
   return geometry && geometry->axes.size() == array.rank() ? geometry->axes : AxesOf(array);
 }
 
 // The same, as members of the array.
-ArrayMetadata WithNames(ArrayMetadata array, const SourceDataset& dataset) {
+Array WithNames(Array array, const SourceDataset& dataset) {
   if (!array.axis_names.empty()) return array;
   for (const PyramidAxis& axis : AxesOf(dataset, array)) {
     array.axis_names.push_back(axis.name.empty() ? std::nullopt : std::optional(axis.name));

@@ -46,8 +46,8 @@ class DatasetCopy {
   // The arrays of both, level by level.
   struct Pair {
     std::string path;  // of the destination, as messages name it
-    const ArrayMetadata& from;
-    const ArrayMetadata& to;
+    const Array& from;
+    const Array& to;
   };
   [[nodiscard]] std::vector<Pair> Pairs() const;
   // While Run() runs, from any thread.

@@ -117,7 +117,7 @@ std::vector<std::string> OpenedDataset::Documents() const {
 Result<StoredArray> OpenedDataset::OpenLevel(const DatasetMember& dataset,
                                              std::size_t level) const {
   const ViewSource::Level& stored = dataset.source.levels[level];
-  const ArrayMetadata& array = dataset.source.dataset.levels[level].array;
+  const Array& array = dataset.source.dataset.levels[level].array;
   auto tree = trees_->OpenLevel(stored, array);
   if (!tree) {
     return Forward(std::move(tree).error(),

@@ -79,7 +79,7 @@ class ScatteredShards final : public TaskWalk {
   }
 
   const std::shared_ptr<ShardedTree> tree_;
-  const ArrayDialect dialect_;
+  const Dialect dialect_;
   const ChunkGrid grid_;
   const std::uint64_t shards_;
   std::uint64_t group_size_ = 1;
@@ -124,7 +124,7 @@ class Boxes final : public TaskWalk {
   }
 
  private:
-  const ArrayDialect dialect_;
+  const Dialect dialect_;
   const ChunkGrid grid_;
   std::vector<std::uint64_t> box_, boxes_;  // the shape of a box, the number of boxes
   GridCell file_shape_;                     // of the grid, as names list its axes

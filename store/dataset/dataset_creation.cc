@@ -281,7 +281,7 @@ class DocumentWalk {
   void Describe(const std::string& directory, std::string_view name, const JsonValue& document,
                 Below& below) {
     const auto dialect = DialectOfDocument(name);
-    const bool is_info = dialect == ArrayDialect::kPrecomputed;
+    const bool is_info = dialect == Dialect::kPrecomputed;
     // Beside the scales of a volume are the directories of meshes and such, each with its `info`.
     const bool has_arrays = dialect && DescribesArrays(*dialect, document);
     if (is_info ? !has_arrays : has_arrays) below.entered = false;

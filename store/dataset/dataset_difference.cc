@@ -14,19 +14,19 @@ namespace unshard {
 namespace {
 
 // Empty where the document describes no array that can be read.
-std::vector<ArrayMetadata> ArraysOf(std::string_view name, std::string_view text) {
+std::vector<Array> ArraysOf(std::string_view name, std::string_view text) {
   const auto dialect = DialectOfDocument(name);
   const auto document = ParseJson(text);
   if (!dialect || !document) return {};
-  if (*dialect == ArrayDialect::kPrecomputed) {
-    return ReadScales(*document).value_or(std::vector<ArrayMetadata>());
+  if (*dialect == Dialect::kPrecomputed) {
+    return ReadScales(*document).value_or(std::vector<Array>());
   }
   auto array = ReadArray(*dialect, *document, JsonValue());
   if (!array) return {};
   return {*std::move(array)};
 }
 
-std::string ListIn(const ArrayMetadata& array, std::vector<std::uint64_t> list) {
+std::string ListIn(const Array& array, std::vector<std::uint64_t> list) {
   if (ListsFastestAxisFirst(array.dialect)) std::reverse(list.begin(), list.end());
   std::string text;
   for (const std::uint64_t number : list)
@@ -34,7 +34,7 @@ std::string ListIn(const ArrayMetadata& array, std::vector<std::uint64_t> list) 
   return text;
 }
 
-std::string ShardsOf(const ArrayMetadata& array) {
+std::string ShardsOf(const Array& array) {
   if (array.shard_shape) return ListIn(array, *array.shard_shape);
   return array.sharding.is_object() ? "of another kind" : "none";
 }
@@ -54,11 +54,11 @@ class Differences {
 }  // namespace
 
 std::string DifferenceOf(std::string_view name, std::string_view there, std::string_view asked) {
-  const std::vector<ArrayMetadata> old = ArraysOf(name, there), wanted = ArraysOf(name, asked);
+  const std::vector<Array> old = ArraysOf(name, there), wanted = ArraysOf(name, asked);
   Differences differences;
   if (old.empty() || wanted.empty()) return "";
   differences.Add("scales", std::to_string(old.size()), std::to_string(wanted.size()));
-  const ArrayMetadata &a = old.front(), &b = wanted.front();
+  const Array &a = old.front(), &b = wanted.front();
   differences.Add("data type", DataTypeName(a.data_type), DataTypeName(b.data_type));
   differences.Add("shape", ListIn(a, a.shape), ListIn(b, b.shape));
   differences.Add("chunks", ListIn(a, a.chunk_shape), ListIn(b, b.chunk_shape));

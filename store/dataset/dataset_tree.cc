@@ -383,7 +383,7 @@ const View& DatasetTree::ViewAt(const std::string& path) const {
 bool DatasetTree::PresentsAsStored(DirectoryDocuments& documents) const {
   const View& view = ViewAt(documents.directory());
   if (std::all_of(kDialects.begin(), kDialects.end(),
-                  [&](ArrayDialect each) { return view.PresentsAsStored(each); })) {
+                  [&](Dialect each) { return view.PresentsAsStored(each); })) {
     return true;
   }
   const auto dialect = DialectOf(documents);

@@ -45,13 +45,13 @@ namespace {
 std::string FormatName(const ViewSource& source) {
   const bool array = source.dataset.kind == SourceDataset::Kind::kArray;
   switch (source.dataset.dialect) {
-    case ArrayDialect::kPrecomputed:
+    case Dialect::kPrecomputed:
       return "precomputed volume";
-    case ArrayDialect::kZarr3:
+    case Dialect::kZarr3:
       return array ? "zarr v3 array" : "zarr v3 group";
-    case ArrayDialect::kZarr2:
+    case Dialect::kZarr2:
       return array ? "zarr v2 array" : "zarr v2 group";
-    case ArrayDialect::kN5:
+    case Dialect::kN5:
       break;
   }
   return array ? "n5 dataset" : "n5 group";
@@ -59,7 +59,7 @@ std::string FormatName(const ViewSource& source) {
 
 FoundDataset FoundLevel(const ViewSource& source, std::size_t i, std::string format) {
   const ViewSource::Level& level = source.levels[i];
-  const ArrayMetadata& array = source.dataset.levels[i].array;
+  const Array& array = source.dataset.levels[i].array;
   const auto grid = FileGridOf(array);
   ArrayDescription description{DataTypeName(array.data_type), array.codec->text(), {}, {}};
   if (grid) {
@@ -79,7 +79,7 @@ std::vector<FoundDataset> FoundIn(const std::string& path, const ViewSource& sou
   whole.path = path;
   whole.format = format;
   std::vector<FoundDataset> found{std::move(whole)};
-  const bool volume = source.dataset.dialect == ArrayDialect::kPrecomputed;
+  const bool volume = source.dataset.dialect == Dialect::kPrecomputed;
   for (std::size_t i = 0; i < source.levels.size(); ++i) {
     found.push_back(FoundLevel(source, i, volume ? "precomputed scale" : "level of a pyramid"));
   }

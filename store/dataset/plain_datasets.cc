@@ -37,7 +37,7 @@ void AddPlainDataset(const std::string& path, DirectoryDocuments& documents, Con
   };
   FoundDataset found;
   found.path = path;
-  const auto describe = [](const Result<ArrayMetadata>& array) {
+  const auto describe = [](const Result<Array>& array) {
     return array ? Describe(*array) : ArrayDescription();
   };
   if (const auto array = read(".zarray")) {

@@ -48,7 +48,7 @@ Result<std::optional<JsonValue>> ReadScale(ObjectStore& store, const std::string
 
 Result<std::optional<JsonValue>> ReadSchema(ObjectStore& store, const std::string& array,
                                             const Deadline& deadline) {
-  for (const auto dialect : {ArrayDialect::kZarr3, ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+  for (const auto dialect : {Dialect::kZarr3, Dialect::kZarr2, Dialect::kN5}) {
     const std::string path = JoinPath(array, ArrayDocumentName(dialect));
     UNSHARD_ASSIGN_OR_RETURN(const auto document, ReadDocument(store, path, deadline));
     if (!document || !DescribesArrays(dialect, *document)) continue;

@@ -40,7 +40,7 @@ Result<std::shared_ptr<ShardedTree>> StoredTrees::OpenZarr(const std::string& pa
 }
 
 Result<std::shared_ptr<ShardedTree>> StoredTrees::OpenLevel(const ViewSource::Level& level,
-                                                            const ArrayMetadata& array) {
+                                                            const Array& array) {
   if (level.precomputed_shards) return OpenPrecomputed(level.directory, *level.precomputed_shards);
   if (level.zarr_shards) return OpenZarr(level.directory, *level.zarr_shards);
   // In the view that passes these objects through, programs write them by their own names. So that

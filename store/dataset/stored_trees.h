@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/document.h"
 #include "store/chunks/sharded_tree.h"
@@ -47,7 +47,7 @@ class StoredTrees {
                                                 const ZarrShardedArray& array);
   // Sharded or not.
   Result<std::shared_ptr<ShardedTree>> OpenLevel(const ViewSource::Level& level,
-                                                 const ArrayMetadata& array);
+                                                 const Array& array);
 
   // What identifies a stored tree.
   struct StoredAs {

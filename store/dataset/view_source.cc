@@ -48,7 +48,7 @@ class Reader {
   Status AddOnlyArray(const Text& document);
   // The levels of a multiscale, or none.
   Status AddOmeLevels();
-  void Add(const std::string& below, ArrayMetadata array, ViewSource::Level level);
+  void Add(const std::string& below, Array array, ViewSource::Level level);
 
   ObjectStore& store_;
   const std::string& path_;
@@ -89,7 +89,7 @@ Result<std::optional<Reader::Text>> Reader::Primary(const std::string& name) {
   return document;
 }
 
-void Reader::Add(const std::string& below, ArrayMetadata array, ViewSource::Level level) {
+void Reader::Add(const std::string& below, Array array, ViewSource::Level level) {
   if (level.directory.empty()) level.directory = JoinPath(path_, below);
   if (level.precomputed_shards) {
     level.stored_layout = WriteJson(level.precomputed_shards->layout, 0);
@@ -101,7 +101,7 @@ void Reader::Add(const std::string& below, ArrayMetadata array, ViewSource::Leve
 }
 
 Result<bool> Reader::ReadPrecomputed(const Text& document) {
-  source_.dataset.dialect = ArrayDialect::kPrecomputed;
+  source_.dataset.dialect = Dialect::kPrecomputed;
   auto info = ParseNeuroglancerInfo(document.json);
   if (!info) return At("info", std::move(info).error());
   if (info->type != NeuroglancerInfo::Type::kVolume) return false;
@@ -130,19 +130,19 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
 }
 
 Status Reader::AddArray(const std::string& below, const Text& document) {
-  const ArrayDialect dialect = source_.dataset.dialect;
+  const Dialect dialect = source_.dataset.dialect;
   std::optional<Text> attributes;
-  if (dialect == ArrayDialect::kZarr2) {
+  if (dialect == Dialect::kZarr2) {
     UNSHARD_ASSIGN_OR_RETURN(attributes, Document(below, ".zattrs"));
   }
   const JsonValue given = attributes ? attributes->json : JsonValue();
   ViewSource::Level level;
   level.layout = document.text;
-  if (dialect == ArrayDialect::kZarr2) {
+  if (dialect == Dialect::kZarr2) {
     level.layout = WriteJson(JsonValue::Array({document.json, given}), 0);
   }
-  const auto read = [&]() -> Result<ArrayMetadata> {
-    if (dialect != ArrayDialect::kZarr3) return ReadArray(dialect, document.json, given);
+  const auto read = [&]() -> Result<Array> {
+    if (dialect != Dialect::kZarr3) return ReadArray(dialect, document.json, given);
     UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(document.json));
     level.zarr_shards = std::move(node.sharded);
     if (level.zarr_shards) level.stored_layout = std::move(node.layout);
@@ -184,7 +184,7 @@ Status Reader::AddOmeLevels() {
 
 Result<bool> Reader::ReadZarr3(const Text& document) {
   SourceDataset& dataset = source_.dataset;
-  dataset.dialect = ArrayDialect::kZarr3;
+  dataset.dialect = Dialect::kZarr3;
   if (TextOf(document.json, "node_type") == "array") {
     UNSHARD_RETURN_IF_ERROR(AddOnlyArray(document));
     return true;
@@ -201,7 +201,7 @@ Result<bool> Reader::ReadZarr3(const Text& document) {
 
 Result<bool> Reader::ReadZarr2(const std::optional<Text>& array) {
   SourceDataset& dataset = source_.dataset;
-  dataset.dialect = ArrayDialect::kZarr2;
+  dataset.dialect = Dialect::kZarr2;
   if (array) {
     UNSHARD_RETURN_IF_ERROR(AddOnlyArray(*array));
     return true;
@@ -215,7 +215,7 @@ Result<bool> Reader::ReadZarr2(const std::optional<Text>& array) {
 // Levels are s0, s1, … where the first of them is a dataset.
 Result<bool> Reader::ReadN5(const std::optional<Text>& attributes) {
   SourceDataset& dataset = source_.dataset;
-  dataset.dialect = ArrayDialect::kN5;
+  dataset.dialect = Dialect::kN5;
   const auto is_dataset = [](const JsonValue& json) {
     return json.Find("dimensions") != nullptr && json.Find("blockSize") != nullptr;
   };
@@ -275,14 +275,14 @@ Result<std::optional<ViewSource>> Reader::Read() {
 
 }  // namespace
 
-std::optional<ArrayDialect> DialectOf(DirectoryDocuments& documents) {
+std::optional<Dialect> DialectOf(DirectoryDocuments& documents) {
   const auto has = [&](const char* name) {
     const auto& document = documents.Read(name);
     return document && *document;
   };
-  for (const ArrayDialect dialect : kDialects) {
+  for (const Dialect dialect : kDialects) {
     if (has(ArrayDocumentName(dialect))) return dialect;
-    if (dialect == ArrayDialect::kZarr2 && has(".zgroup")) return dialect;
+    if (dialect == Dialect::kZarr2 && has(".zgroup")) return dialect;
   }
   return std::nullopt;
 }

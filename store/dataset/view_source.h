@@ -41,7 +41,7 @@ struct ViewSource {
 };
 
 // The format of the dataset that has a document in a directory; nothing where none has.
-std::optional<ArrayDialect> DialectOf(DirectoryDocuments& documents);
+std::optional<Dialect> DialectOf(DirectoryDocuments& documents);
 
 // Reads the dataset in the directory of these documents. Nothing where there is no dataset with
 // arrays, or groups of them: precomputed meshes, files of other programs. Fails with kDataLoss or

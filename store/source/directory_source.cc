@@ -71,7 +71,7 @@ std::string DatasetAbove(const std::string& source) {
   std::filesystem::path above = std::filesystem::path(source).lexically_normal();
   for (int i = 0; i < kMostLevels && above.has_relative_path(); ++i) {
     above = above.parent_path();
-    for (const ArrayDialect dialect : kDialects) {
+    for (const Dialect dialect : kDialects) {
       std::error_code failed;
       const auto document = above / ArrayDocumentName(dialect);
       if (std::filesystem::is_regular_file(document, failed)) return above.string();

@@ -10,7 +10,7 @@ constexpr const char* kDocument = "attributes.json";
 
 class N5 final : public FormatView {
  public:
-  N5() : FormatView(ArrayDialect::kN5) {}
+  N5() : FormatView(Dialect::kN5) {}
 
   // The attributes of the root of a container say which version of N5 it has: where the dataset is
   // not at the root, that is one document more.
@@ -18,7 +18,7 @@ class N5 final : public FormatView {
                                              const TreeParts& parts) const override {
     if (!dataset.source) return NativeView().Present(dataset, parts);
     UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
-                             PresentDataset(*dataset.source, ArrayDialect::kN5, parts.options));
+                             PresentDataset(*dataset.source, Dialect::kN5, parts.options));
     if (dataset.path == dataset.view_root) {
       for (MetadataDocument& document : presented.documents) {
         if (document.directory.empty()) SetN5Version(document.content);

@@ -15,17 +15,15 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
 // Presents everything in `format`, under its name; datasets of that format as they are stored.
 class FormatView : public View {
  public:
-  explicit FormatView(ArrayDialect format) : format_(format) {}
+  explicit FormatView(Dialect format) : format_(format) {}
 
   [[nodiscard]] std::string_view name() const override { return DialectName(format_); }
-  [[nodiscard]] bool PresentsAsStored(ArrayDialect dialect) const override {
-    return dialect == format_;
-  }
+  [[nodiscard]] bool PresentsAsStored(Dialect dialect) const override { return dialect == format_; }
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
                                              const TreeParts& parts) const override;
 
  private:
-  const ArrayDialect format_;
+  const Dialect format_;
 };
 
 }  // namespace unshard

@@ -4,7 +4,7 @@
 namespace unshard {
 
 const View& PrecomputedView() {
-  static const FormatView view(ArrayDialect::kPrecomputed);
+  static const FormatView view(Dialect::kPrecomputed);
   return view;
 }
 

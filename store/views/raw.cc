@@ -7,7 +7,7 @@ namespace {
 class Raw final : public View {
  public:
   [[nodiscard]] std::string_view name() const override { return "raw"; }
-  [[nodiscard]] bool PresentsAsStored(ArrayDialect) const override { return false; }
+  [[nodiscard]] bool PresentsAsStored(Dialect) const override { return false; }
   [[nodiscard]] bool KeepsFormat() const override { return true; }
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
                                              const TreeParts& parts) const override {

@@ -68,7 +68,7 @@ class View {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Whether datasets of this format are presented as by the native view: StoredDataset::source is
   // nothing, and what is not sharded is passed through.
-  [[nodiscard]] virtual bool PresentsAsStored(ArrayDialect dialect) const {
+  [[nodiscard]] virtual bool PresentsAsStored(Dialect dialect) const {
     (void)dialect;
     return true;
   }

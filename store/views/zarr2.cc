@@ -4,7 +4,7 @@
 namespace unshard {
 
 const View& Zarr2View() {
-  static const FormatView view(ArrayDialect::kZarr2);
+  static const FormatView view(Dialect::kZarr2);
   return view;
 }
 

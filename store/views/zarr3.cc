@@ -4,7 +4,7 @@
 namespace unshard {
 
 const View& Zarr3View() {
-  static const FormatView view(ArrayDialect::kZarr3);
+  static const FormatView view(Dialect::kZarr3);
   return view;
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 #include "codec/grid/chunk_grid.h"
 #include "codec/volume_file/sections.h"
 #include "store/chunks/committed_versions.h"
@@ -24,7 +24,7 @@ class DecodedChunks {
  public:
   struct Parts {
     std::shared_ptr<ShardedTree> tree;           // where the chunks are stored
-    ArrayMetadata array;                         // parsed: it has a codec
+    Array array;                                 // parsed: it has a codec
     std::shared_ptr<CommittedVersions> written;  // null where the volume is only read
     std::shared_ptr<ByteBudgetCache> cache;
     std::uint64_t max_chunk_bytes = 0;  // of one chunk, stored or decoded
@@ -35,7 +35,7 @@ class DecodedChunks {
   // Fails as GridOf does.
   static Result<std::shared_ptr<DecodedChunks>> Make(Parts parts);
 
-  [[nodiscard]] const ArrayMetadata& array() const { return parts_.array; }
+  [[nodiscard]] const Array& array() const { return parts_.array; }
   [[nodiscard]] const ChunkGrid& grid() const { return grid_; }
   // The shape of the voxels that Get returns for a cell.
   [[nodiscard]] std::uint64_t ExtentOf(std::uint64_t cell, std::size_t axis) const;

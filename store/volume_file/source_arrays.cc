@@ -183,7 +183,7 @@ void SourceArrays::Remember(const std::string& dataset, DescribedPtr described) 
 }
 
 Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
-  const ArrayMetadata& metadata = place.described->source.dataset.levels[place.level].array;
+  const Array& metadata = place.described->source.dataset.levels[place.level].array;
   if (Status can = metadata.codec->CanDecode(); !can) {
     return Forward(std::move(can).error(), parts_.store->Describe(key));
   }
@@ -217,7 +217,7 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
 // Nothing is notified of changes of these objects: each read asks for the version, where that costs
 // no request.
 Result<std::shared_ptr<ShardedTree>> SourceArrays::OpenPlain(const std::string& directory,
-                                                             const ArrayMetadata& array) {
+                                                             const Array& array) {
   const MemoryShares memory(options_.memory_bytes);
   ShardSetOptions shards;
   shards.max_index_bytes = memory.index;

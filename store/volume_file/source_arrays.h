@@ -91,8 +91,7 @@ class SourceArrays {
   [[nodiscard]] DescribedPtr ReadBefore(const std::string& dataset) const;
   void Remember(const std::string& dataset, DescribedPtr described) const;
   Result<SourceArrayPtr> Open(const std::string& key, const Place& place);
-  Result<std::shared_ptr<ShardedTree>> OpenPlain(const std::string& directory,
-                                                 const ArrayMetadata& array);
+  Result<std::shared_ptr<ShardedTree>> OpenPlain(const std::string& directory, const Array& array);
 
   const VolumeParts& parts_;
   const VolumeOptions options_;

@@ -527,7 +527,7 @@ Words QuotedIn(const std::string& page, const std::string& start) {
 
 // All names of codecs in a dialect that decode chunks, and the options that distinguish codecs of
 // one name.
-std::set<std::string> NamesIn(ArrayDialect dialect) {
+std::set<std::string> NamesIn(Dialect dialect) {
   std::set<std::string> names;
   for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {
@@ -543,11 +543,11 @@ TEST(FormatsDocument, ItsTablesHaveTheNamesOfAllCodecs) {
   const Words zarr = QuotedIn("zarr.md", "| Zarr v3 |");
   const auto prefix = std::find(zarr.begin(), zarr.end(), "numcodecs.");
   ASSERT_NE(prefix, zarr.end());
-  EXPECT_EQ(std::set<std::string>(zarr.begin(), prefix), NamesIn(ArrayDialect::kZarr3));
-  EXPECT_EQ(std::set<std::string>(prefix + 1, zarr.end()), NamesIn(ArrayDialect::kZarr2));
+  EXPECT_EQ(std::set<std::string>(zarr.begin(), prefix), NamesIn(Dialect::kZarr3));
+  EXPECT_EQ(std::set<std::string>(prefix + 1, zarr.end()), NamesIn(Dialect::kZarr2));
   const Words n5 = QuotedIn("zarr.md", "| N5 |");
-  EXPECT_EQ(std::set<std::string>(n5.begin(), n5.end()), NamesIn(ArrayDialect::kN5));
-  for (const std::string& encoding : NamesIn(ArrayDialect::kPrecomputed)) {
+  EXPECT_EQ(std::set<std::string>(n5.begin(), n5.end()), NamesIn(Dialect::kN5));
+  for (const std::string& encoding : NamesIn(Dialect::kPrecomputed)) {
     EXPECT_FALSE(QuotedIn("precomputed.md", "| `" + encoding + "` |").empty()) << encoding;
   }
 }

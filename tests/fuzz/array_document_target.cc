@@ -16,7 +16,7 @@ namespace unshard {
 namespace {
 
 // The cell of the last chunk; nothing where there are no chunks.
-std::optional<GridCell> RequireChunks(const ArrayMetadata& array) {
+std::optional<GridCell> RequireChunks(const Array& array) {
   const auto grid = GridOf(array);
   Require(grid.has_value(), "an array has a grid");
   if (grid->cell_count() == 0) return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<GridCell> RequireChunks(const ArrayMetadata& array) {
   return last;
 }
 
-void RequireSame(const ArrayMetadata& a, const ArrayMetadata& b) {
+void RequireSame(const Array& a, const Array& b) {
   Require(a.data_type == b.data_type && a.fill_value == b.fill_value, "types and fills are kept");
   Require(a.shape == b.shape && a.chunk_shape == b.chunk_shape && a.origin == b.origin,
           "shapes are kept");

@@ -25,7 +25,7 @@ void RequireSchema(const Result<JsonValue>& schema) {
 void FuzzArraySchema(ByteSpan input) {
   const auto document = ParseJson(AsText(input), {.max_bytes = 1 << 16, .max_depth = 32});
   if (!document) return;
-  for (const auto dialect : {ArrayDialect::kZarr3, ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+  for (const auto dialect : {Dialect::kZarr3, Dialect::kZarr2, Dialect::kN5}) {
     if (const auto array = ParseArray(dialect, *document, JsonValue())) {
       RequireSchema(SchemaOf(*array));
     }

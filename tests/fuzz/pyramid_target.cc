@@ -8,12 +8,12 @@
 namespace unshard {
 namespace {
 
-ArrayMetadata Level() {
+Array Level() {
   const auto document = ParseJson(
       R"({"zarr_format":3,"node_type":"array","shape":[9,9,9],"data_type":"uint8",)"
       R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4,4]}},)"
       R"("chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]})");
-  auto array = ReadArray(ArrayDialect::kZarr3, *document, {});
+  auto array = ReadArray(Dialect::kZarr3, *document, {});
   Require(array.has_value(), "the level is an array");
   return *std::move(array);
 }
@@ -25,21 +25,20 @@ void FuzzPyramid(ByteSpan input) {
   const auto attributes = ParseJson(AsText(input.subspan(1)));
   if (!attributes || !attributes->is_object()) return;
   SourceDataset dataset;
-  dataset.dialect = static_cast<ArrayDialect>(input[0] % 4);
+  dataset.dialect = static_cast<Dialect>(input[0] % 4);
   dataset.kind = SourceDataset::Kind::kPyramid;
   dataset.attributes = *attributes;
-  if (dataset.dialect == ArrayDialect::kPrecomputed) {
+  if (dataset.dialect == Dialect::kPrecomputed) {
     const auto scales = ReadScales(*attributes);
     if (!scales) return Require(!scales.error().message.empty(), "refusals say why");
-    for (const ArrayMetadata& scale : *scales) dataset.levels.push_back({"key", scale});
+    for (const Array& scale : *scales) dataset.levels.push_back({"key", scale});
     if (dataset.levels.empty()) return;
   } else {
     dataset.levels = {{"s0", Level()}, {"s1", Level()}};
     for (PyramidLevel& level : dataset.levels) level.array.dialect = dataset.dialect;
-    if (dataset.dialect == ArrayDialect::kN5) dataset.levels[1].array.attributes = *attributes;
+    if (dataset.dialect == Dialect::kN5) dataset.levels[1].array.attributes = *attributes;
   }
-  for (const ArrayDialect to : {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
-                                ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+  for (const Dialect to : {Dialect::kPrecomputed, Dialect::kZarr3, Dialect::kZarr2, Dialect::kN5}) {
     if (to == dataset.dialect) continue;
     const auto presented = PresentDataset(dataset, to, {});
     if (!presented) {

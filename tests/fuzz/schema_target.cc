@@ -20,7 +20,7 @@ bool HasLargeNumbers(std::string_view text) {
   return false;
 }
 
-void RequireDocument(ArrayDialect dialect, const Schema& schema) {
+void RequireDocument(Dialect dialect, const Schema& schema) {
   const auto array = NewArray(dialect, schema);
   const auto document = array ? DocumentOfNew(*array) : tl::unexpected<Error>(array.error());
   if (!document) {
@@ -47,10 +47,10 @@ void FuzzSchema(ByteSpan input) {
           "merging a schema with itself changes nothing");
   if (schema->domain) IndexDomainJson(*schema->domain);
   DimensionUnitsJson(schema->dimension_units);
-  RequireDocument(ArrayDialect::kN5, *schema);
-  RequireDocument(ArrayDialect::kZarr2, *schema);
-  RequireDocument(ArrayDialect::kPrecomputed, *schema);
-  if (!HasLargeNumbers(text)) RequireDocument(ArrayDialect::kZarr3, *schema);
+  RequireDocument(Dialect::kN5, *schema);
+  RequireDocument(Dialect::kZarr2, *schema);
+  RequireDocument(Dialect::kPrecomputed, *schema);
+  if (!HasLargeNumbers(text)) RequireDocument(Dialect::kZarr3, *schema);
 }
 
 }  // namespace unshard

@@ -191,7 +191,7 @@ NAMING_MEMBERS = {
     "codec/schema/array_schema.cc": "writes the codec of a schema",
     "codec/schema/new_array.cc": "makes arrays of schemas",
     "codec/schema/copied_documents.cc": "says which members a schema may change in a document",
-    "codec/array/array_metadata.cc": "names the compressor for unshard info",
+    "codec/array/array.cc": "names the compressor for unshard info",
     "codec/pyramid/block_plan.cc": "writes the codecs of views",
     "codec/pyramid/n5_pyramid.cc": "leaves out the members of N5 in attributes of the user",
     "store/source/mentioned_names.cc": "finds the names of files in documents that it does not parse",

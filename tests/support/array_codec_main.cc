@@ -44,7 +44,7 @@ void WriteFile(const fs::path& path, std::string_view bytes) {
 
 std::string TextAt(const fs::path& path) { return std::string(AsText(ReadFile(path))); }
 
-Result<ArrayMetadata> Parse(const fs::path& directory) {
+Result<Array> Parse(const fs::path& directory) {
   if (fs::exists(directory / "zarr.json")) return ParseZarr3Array(TextAt(directory / "zarr.json"));
   if (fs::exists(directory / ".zarray")) {
     return ParseZarr2Array(TextAt(directory / ".zarray"), TextAt(directory / ".zattrs"));
@@ -52,12 +52,12 @@ Result<ArrayMetadata> Parse(const fs::path& directory) {
   return ParseN5Dataset(TextAt(directory / "attributes.json"));
 }
 
-Status WriteDocuments(const ArrayMetadata& array, const fs::path& directory) {
-  if (array.dialect == ArrayDialect::kZarr2) {
+Status WriteDocuments(const Array& array, const fs::path& directory) {
+  if (array.dialect == Dialect::kZarr2) {
     UNSHARD_ASSIGN_OR_RETURN(const Zarr2Documents documents, WriteZarr2Array(array));
     WriteFile(directory / ".zarray", WriteJson(documents.zarray));
     WriteFile(directory / ".zattrs", WriteJson(documents.zattrs));
-  } else if (array.dialect == ArrayDialect::kN5) {
+  } else if (array.dialect == Dialect::kN5) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, WriteN5Dataset(array));
     WriteFile(directory / "attributes.json", WriteJson(document));
   } else {
@@ -70,7 +70,7 @@ Status WriteDocuments(const ArrayMetadata& array, const fs::path& directory) {
 // Calls visit(in_chunk, in_array) with the item offsets of every voxel of the chunk at `cell` that
 // lies within the array.
 template <class Visit>
-void VisitVoxels(const ArrayMetadata& array, const GridCell& cell, const Position& chunk_shape,
+void VisitVoxels(const Array& array, const GridCell& cell, const Position& chunk_shape,
                  const Visit& visit) {
   std::uint64_t count = 1;
   for (const std::uint64_t extent : chunk_shape) count *= extent;
@@ -89,7 +89,7 @@ void VisitVoxels(const ArrayMetadata& array, const GridCell& cell, const Positio
 }
 
 Result<ByteVector> Read(const fs::path& directory) {
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayMetadata array, Parse(directory));
+  UNSHARD_ASSIGN_OR_RETURN(const Array array, Parse(directory));
   UNSHARD_ASSIGN_OR_RETURN(const ChunkGrid grid, GridOf(array));
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array.data_type, array.shape));
   const std::size_t item_size = array.data_type.size;
@@ -116,7 +116,7 @@ Result<ByteVector> Read(const fs::path& directory) {
 
 Result<ByteVector> Write(const fs::path& directory, const fs::path& target,
                          const ByteVector& voxels) {
-  UNSHARD_ASSIGN_OR_RETURN(const ArrayMetadata array, Parse(directory));
+  UNSHARD_ASSIGN_OR_RETURN(const Array array, Parse(directory));
   UNSHARD_ASSIGN_OR_RETURN(const ChunkGrid grid, GridOf(array));
   UNSHARD_RETURN_IF_ERROR(WriteDocuments(array, target));
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array.data_type, array.shape));

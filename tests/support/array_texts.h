@@ -8,22 +8,21 @@
 
 namespace unshard {
 
-inline Result<ArrayMetadata> ArrayOfText(ArrayDialect dialect, std::string_view text,
-                                         std::string_view attributes = "") {
+inline Result<Array> ArrayOfText(Dialect dialect, std::string_view text,
+                                 std::string_view attributes = "") {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue beside,
                            ParseJson(attributes.empty() ? "null" : attributes));
   return ReadArray(dialect, document, beside);
 }
-inline Result<ArrayMetadata> ParseZarr3Array(std::string_view text) {
-  return ArrayOfText(ArrayDialect::kZarr3, text);
+inline Result<Array> ParseZarr3Array(std::string_view text) {
+  return ArrayOfText(Dialect::kZarr3, text);
 }
-inline Result<ArrayMetadata> ParseZarr2Array(std::string_view text,
-                                             std::string_view attributes = "") {
-  return ArrayOfText(ArrayDialect::kZarr2, text, attributes);
+inline Result<Array> ParseZarr2Array(std::string_view text, std::string_view attributes = "") {
+  return ArrayOfText(Dialect::kZarr2, text, attributes);
 }
-inline Result<ArrayMetadata> ParseN5Dataset(std::string_view text) {
-  return ArrayOfText(ArrayDialect::kN5, text);
+inline Result<Array> ParseN5Dataset(std::string_view text) {
+  return ArrayOfText(Dialect::kN5, text);
 }
 
 }  // namespace unshard

@@ -8,7 +8,7 @@
 namespace unshard {
 
 // The path of the chunk at `cell`, a cell of GridOf(array), below the array's directory.
-inline std::string ChunkPathOf(const ArrayMetadata& array, const GridCell& cell) {
+inline std::string ChunkPathOf(const Array& array, const GridCell& cell) {
   const ChunkGrid grid = FileGridOf(array).value();
   ChunkFile file;
   file.cell = FileCellOf(array.dialect, cell);

@@ -7,7 +7,7 @@
 namespace unshard {
 namespace {
 
-const ShardedSource& Array() {
+const ShardedSource& SourceOf() {
   static const ShardedSource source = ZarrSource({8}, {1}, {4}, {ChunkKeyEncoding::Kind::kV2, '.'});
   return source;
 }
@@ -61,9 +61,9 @@ WritingParts::Parts::Parts(const WritingParts& test, std::unique_ptr<Spool> open
                   test.remembered_}) {}
 
 WritingParts::WritingParts() {
-  memory_->Put("a/zarr.json", Array().document);
+  memory_->Put("a/zarr.json", SourceOf().document);
   PutShard({{0, "a"}, {1, "b"}});
-  std::string wrapped = Array().document;
+  std::string wrapped = SourceOf().document;
   wrapped.insert(wrapped.rfind("]}"), R"(,{"name":"gzip","configuration":{"level":1}})");
   memory_->Put("w/zarr.json", wrapped);
   memory_->Put("m/info",
@@ -84,7 +84,7 @@ void WritingParts::Restart() {
 }
 
 void WritingParts::PutShard(const std::map<std::uint64_t, std::string>& chunks) {
-  for (const auto& [key, bytes] : Array().Encode(chunks)) memory_->Put("a/" + key, bytes);
+  for (const auto& [key, bytes] : SourceOf().Encode(chunks)) memory_->Put("a/" + key, bytes);
 }
 
 ChunkInTree WritingParts::Chunk(const std::string& path) {

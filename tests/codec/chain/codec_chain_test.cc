@@ -131,8 +131,8 @@ TEST(CodecChain, EachCodecIsFoundByItsNames) {
       const CodecDefinition* const found = FindCodec(each.dialect, each.name);
       ASSERT_NE(found, nullptr) << each.name;
       EXPECT_EQ(found == codec, each.when.empty()) << each.name;
-      if (each.dialect == ArrayDialect::kZarr2) {
-        EXPECT_EQ(FindCodec(ArrayDialect::kZarr3, "numcodecs." + std::string(each.name)), codec);
+      if (each.dialect == Dialect::kZarr2) {
+        EXPECT_EQ(FindCodec(Dialect::kZarr3, "numcodecs." + std::string(each.name)), codec);
       }
     }
   }

@@ -21,7 +21,7 @@ using Kind = DataType::Kind;
 Result<ArrayCodecPtr> Bind(const std::string& id, const char* configuration,
                            const DataType& items = kUint8) {
   CodecSpec spec = CodecOfZarr3("numcodecs." + id, ParseJson(configuration).value(), "filters[0]");
-  spec.dialect = ArrayDialect::kZarr2;
+  spec.dialect = Dialect::kZarr2;
   return BindArrayToArray(spec, {items, 1, false, true});
 }
 
@@ -196,7 +196,7 @@ TEST(ArrayCodecs, RoundedIntegersAreDecodedOnly) {
 }
 
 TEST(ArrayCodecs, WhatIsNotKnownIsNamed) {
-  EXPECT_EQ(FindCodec(ArrayDialect::kZarr2, "vlen-utf8"), nullptr);
+  EXPECT_EQ(FindCodec(Dialect::kZarr2, "vlen-utf8"), nullptr);
   EXPECT_EQ(Bind("delta", "{}").error().code, ErrorCode::kDataLoss);
   EXPECT_TRUE(Bind("delta", R"({"dtype": "<U4"})")
                   .error()

@@ -14,8 +14,8 @@ namespace {
 BytesCodecPtr Codec(std::uint64_t block_size) {
   JsonValue options = JsonValue::Object({{"blockSize", JsonValue::Number(block_size)}});
   CodecSpec spec = CodecOfZarr3("n5.lz4", std::move(options), "compression");
-  spec.dialect = ArrayDialect::kN5;
-  spec.definition = FindCodec(ArrayDialect::kN5, "lz4");
+  spec.dialect = Dialect::kN5;
+  spec.definition = FindCodec(Dialect::kN5, "lz4");
   return BindBytesToBytes(spec).value();
 }
 

@@ -89,7 +89,7 @@ TEST(N5Dataset, AnOptionThatOnlyWritingNeedsIsNamedAsInTheDocument) {
 }
 
 TEST(N5Dataset, TypesThatN5LacksAreRefused) {
-  ArrayMetadata array = ParseN5Dataset(kDataset).value();
+  Array array = ParseN5Dataset(kDataset).value();
   array.data_type = {DataType::Kind::kBool, 1};
   EXPECT_EQ(WriteN5Dataset(array).error().message, "N5 has no data type bool");
 }

@@ -20,9 +20,9 @@ constexpr const char* kInfo = R"({
      "chunk_sizes": [[64, 32, 16], [8, 8, 8]], "resolution": [8, 9, 40], "encoding": "raw"}]})";
 
 // What is in the way of voxels is the failure of all.
-Result<std::vector<ArrayMetadata>> ScalesOf(std::string_view text) {
+Result<std::vector<Array>> ScalesOf(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(text));
-  std::vector<ArrayMetadata> arrays;
+  std::vector<Array> arrays;
   for (const VolumeScale& scale : info.scales) {
     UNSHARD_RETURN_IF_ERROR(scale.array.voxels);
     arrays.push_back(scale.array);
@@ -34,7 +34,7 @@ TEST(PrecomputedScales, ScalesAreArraysOfChannelsPlanesRowsAndColumns) {
   const auto scales = ScalesOf(kInfo);
   ASSERT_TRUE(scales) << scales.error().message;
   ASSERT_EQ(scales->size(), 2u);
-  const ArrayMetadata& array = scales->front();
+  const Array& array = scales->front();
   EXPECT_EQ(array.shape, (std::vector<std::uint64_t>{2, 100, 200, 300}));
   EXPECT_EQ(array.chunk_shape, (std::vector<std::uint64_t>{2, 16, 32, 64}));
   EXPECT_EQ(array.origin, (std::vector<std::int64_t>{0, 0, -5, 10}));
@@ -46,7 +46,7 @@ TEST(PrecomputedScales, ScalesAreArraysOfChannelsPlanesRowsAndColumns) {
 }
 
 TEST(PrecomputedScales, AChunkIsClippedAndItsChannelsFollowEachOther) {
-  const ArrayMetadata array = ScalesOf(kInfo).value().front();
+  const Array array = ScalesOf(kInfo).value().front();
   const ChunkGrid grid = GridOf(array).value();
   const std::vector<std::uint64_t> last{0, 6, 6, 4};
   EXPECT_EQ(ChunkPathOf(array, last), "266-310_187-195_96-100");

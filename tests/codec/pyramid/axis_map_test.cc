@@ -15,7 +15,7 @@ std::vector<PyramidAxis> Named(std::initializer_list<const char*> names) {
 }
 
 Result<AxisMap> ToVolume(const std::vector<PyramidAxis>& axes, std::vector<std::uint64_t> shape) {
-  return MapAxes(axes, shape, ArrayDialect::kZarr3, ArrayDialect::kPrecomputed);
+  return MapAxes(axes, shape, Dialect::kZarr3, Dialect::kPrecomputed);
 }
 
 constexpr auto kNone = std::nullopt;
@@ -49,9 +49,8 @@ TEST(AxisMap, AnotherAxisIsRefusedByItsNameUnlessItsExtentIsOne) {
 TEST(AxisMap, OneChannelOfAPrecomputedVolumeIsDroppedElsewhere) {
   const auto axes = Named({"c", "z", "y", "x"});
   const std::vector<std::uint64_t> one{1, 3, 4, 5}, two{2, 3, 4, 5};
-  EXPECT_EQ(*MapAxes(axes, one, ArrayDialect::kPrecomputed, ArrayDialect::kN5), (AxisMap{1, 2, 3}));
-  EXPECT_EQ(*MapAxes(axes, two, ArrayDialect::kPrecomputed, ArrayDialect::kZarr3),
-            (AxisMap{0, 1, 2, 3}));
+  EXPECT_EQ(*MapAxes(axes, one, Dialect::kPrecomputed, Dialect::kN5), (AxisMap{1, 2, 3}));
+  EXPECT_EQ(*MapAxes(axes, two, Dialect::kPrecomputed, Dialect::kZarr3), (AxisMap{0, 1, 2, 3}));
 }
 
 TEST(AxisMap, VoxelsAreRearrangedCutAndFilled) {

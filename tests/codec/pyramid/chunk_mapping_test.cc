@@ -15,7 +15,7 @@
 namespace unshard {
 namespace {
 
-SourceDataset Array(ArrayDialect dialect, const std::string& document) {
+SourceDataset ArrayOf(Dialect dialect, const std::string& document) {
   SourceDataset dataset;
   dataset.dialect = dialect;
   dataset.kind = SourceDataset::Kind::kArray;
@@ -43,7 +43,7 @@ std::string N5(const std::string& type) {
 
 SourceDataset Volume() {
   SourceDataset dataset;
-  dataset.dialect = ArrayDialect::kPrecomputed;
+  dataset.dialect = Dialect::kPrecomputed;
   dataset.kind = SourceDataset::Kind::kPyramid;
   dataset.attributes = *ParseJson(
       R"({"type":"image","data_type":"uint16","num_channels":1,"scales":[{"key":"k",)"
@@ -56,15 +56,15 @@ SourceDataset Volume() {
 }
 
 std::vector<SourceDataset> Sources() {
-  return {Array(ArrayDialect::kZarr3, Zarr3(kLittle, "0")),
-          Array(ArrayDialect::kZarr3, Zarr3(kLittle, "7")),
-          Array(ArrayDialect::kZarr3, Zarr3(kBigGzip, "7")),
-          Array(ArrayDialect::kN5, N5("uint16")),
-          Array(ArrayDialect::kN5, N5("uint8")),
+  return {ArrayOf(Dialect::kZarr3, Zarr3(kLittle, "0")),
+          ArrayOf(Dialect::kZarr3, Zarr3(kLittle, "7")),
+          ArrayOf(Dialect::kZarr3, Zarr3(kBigGzip, "7")),
+          ArrayOf(Dialect::kN5, N5("uint16")),
+          ArrayOf(Dialect::kN5, N5("uint8")),
           Volume()};
 }
 
-ChunkMapping Mapped(const SourceDataset& source, ArrayDialect to) {
+ChunkMapping Mapped(const SourceDataset& source, Dialect to) {
   auto presented = PresentDataset(source, to, {});
   EXPECT_TRUE(presented) << presented.error().message;
   auto made = ChunkMapping::ForView(presented->levels.front().array);
@@ -74,8 +74,8 @@ ChunkMapping Mapped(const SourceDataset& source, ArrayDialect to) {
 
 void ForEachPair(const std::function<void(const ChunkMapping&)>& check) {
   for (const SourceDataset& source : Sources()) {
-    for (const ArrayDialect to : {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
-                                  ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+    for (const Dialect to :
+         {Dialect::kPrecomputed, Dialect::kZarr3, Dialect::kZarr2, Dialect::kN5}) {
       if (to == source.dialect) continue;
       SCOPED_TRACE(std::string(DialectName(source.dialect)) + " as " +
                    std::string(DialectName(to)));
@@ -93,7 +93,7 @@ void ForEachCell(const ChunkMapping& mapping, const std::function<void(const Gri
   }
 }
 
-Voxels RandomVoxels(const ArrayMetadata& array, const ChunkGrid& grid, const GridCell& cell,
+Voxels RandomVoxels(const Array& array, const ChunkGrid& grid, const GridCell& cell,
                     std::mt19937& random) {
   const Shape shape = ChunkShapeAt(array, grid, cell);
   ByteVector bytes(VoxelBytes(array.data_type, shape).value());
@@ -106,8 +106,8 @@ TEST(PresentedChunks, AnArrayMayHaveNoAxes) {
       R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"uint16",)"
       R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
       R"("chunk_key_encoding":{"name":"default"},"fill_value":7,"codecs":)";
-  const SourceDataset scalar = Array(ArrayDialect::kZarr3, document + kLittle + "}");
-  for (const ArrayDialect to : {ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+  const SourceDataset scalar = ArrayOf(Dialect::kZarr3, document + kLittle + "}");
+  for (const Dialect to : {Dialect::kZarr2, Dialect::kN5}) {
     const ChunkMapping mapping = Mapped(scalar, to);
     const auto shown = mapping.FromChunk(Bytes(ByteVector{1, 2}), GridCell());
     ASSERT_TRUE(shown) << shown.error().message;
@@ -122,7 +122,7 @@ TEST(PresentedChunks, WhatIsWrittenIsPresentedAsItWas) {
   ForEachPair([&](const ChunkMapping& mapping) {
     ASSERT_TRUE(mapping.CanRestore());
     EXPECT_FALSE(mapping.is_lossy());
-    const ArrayMetadata& stored = mapping.from();
+    const Array& stored = mapping.from();
     const auto stored_grid = GridOf(stored);
     ForEachCell(mapping, [&](const GridCell& cell) {
       // Of what lies beyond the array nothing is kept: a stored chunk is presented first.
@@ -148,7 +148,7 @@ TEST(PresentedChunks, WhatIsWrittenIsPresentedAsItWas) {
 TEST(PresentedChunks, WhatIsNoChunkIsRefused) {
   std::mt19937 random(2);
   ForEachPair([&](const ChunkMapping& mapping) {
-    const ArrayMetadata& shown = mapping.to();
+    const Array& shown = mapping.to();
     const GridCell cell(shown.rank(), 0);
     const auto bytes = shown.codec->Encode(RandomVoxels(shown, mapping.to_grid(), cell, random));
     ASSERT_TRUE(bytes);
@@ -164,7 +164,7 @@ TEST(PresentedChunks, WhatIsNoChunkIsRefused) {
 // Whatever a program stored there.
 TEST(PresentedChunks, VoxelsBeyondTheArrayAreMappedToTheFillValue) {
   const ChunkMapping mapping =
-      Mapped(Array(ArrayDialect::kZarr3, Zarr3(kBigGzip, "7")), ArrayDialect::kZarr2);
+      Mapped(ArrayOf(Dialect::kZarr3, Zarr3(kBigGzip, "7")), Dialect::kZarr2);
   ASSERT_EQ(mapping.form(), BlockForm::kCopy) << "Zarr v2 has gzip and this byte order";
   const GridCell corner{2, 1, 2};
   const Voxels ones = Voxels::Filled(kUint16, {2, 4, 3}, ByteVector{1, 0}).value();
@@ -177,13 +177,12 @@ TEST(PresentedChunks, VoxelsBeyondTheArrayAreMappedToTheFillValue) {
 
 // Views as N5 and precomputed show them as uint8.
 TEST(PresentedChunks, AnArrayOfBoolTakesNoOtherValues) {
-  const SourceDataset bools = Array(
-      ArrayDialect::kZarr3,
+  const SourceDataset bools = ArrayOf(
+      Dialect::kZarr3,
       R"({"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"bool",)"
       R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,3]}},)"
       R"("chunk_key_encoding":{"name":"default"},"fill_value":true,"codecs":[{"name":"bytes"}]})");
-  for (const ArrayDialect to :
-       {ArrayDialect::kPrecomputed, ArrayDialect::kN5, ArrayDialect::kZarr2}) {
+  for (const Dialect to : {Dialect::kPrecomputed, Dialect::kN5, Dialect::kZarr2}) {
     const ChunkMapping mapping = Mapped(bools, to);
     const GridCell cell(mapping.to_grid().rank(), 0);
     ByteVector shown = *mapping.FromChunk(Bytes(ByteVector{0, 1, 1, 0, 0, 1}), cell);
@@ -200,7 +199,7 @@ TEST(PresentedChunks, AnArrayOfBoolTakesNoOtherValues) {
 // value.
 TEST(PresentedChunks, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
   ForEachPair([&](const ChunkMapping& mapping) {
-    const ArrayMetadata& shown = mapping.to();
+    const Array& shown = mapping.to();
     ForEachCell(mapping, [&](const GridCell& cell) {
       const auto stored = mapping.RestoreRemoved(cell);
       ASSERT_TRUE(stored) << stored.error().message;
@@ -220,13 +219,13 @@ TEST(PresentedChunks, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
 
 // Three channels in chunks of two, the second of which reaches beyond the array.
 SourceDataset Channels(const std::string& codecs, std::uint64_t channels = 3) {
-  return Array(ArrayDialect::kZarr3,
-               R"({"zarr_format":3,"node_type":"array","shape":[)" + std::to_string(channels) +
-                   R"(,5,6,7],"data_type":"uint16","chunk_grid":{"name":"regular",)"
-                   R"("configuration":{"chunk_shape":[2,2,4,3]}},"chunk_key_encoding":)"
-                   R"({"name":"default"},"fill_value":7,"dimension_names":["c","z","y","x"],)"
-                   R"("codecs":)" +
-                   codecs + "}");
+  return ArrayOf(Dialect::kZarr3,
+                 R"({"zarr_format":3,"node_type":"array","shape":[)" + std::to_string(channels) +
+                     R"(,5,6,7],"data_type":"uint16","chunk_grid":{"name":"regular",)"
+                     R"("configuration":{"chunk_shape":[2,2,4,3]}},"chunk_key_encoding":)"
+                     R"({"name":"default"},"fill_value":7,"dimension_names":["c","z","y","x"],)"
+                     R"("codecs":)" +
+                     codecs + "}");
 }
 
 std::uint16_t ItemAt(const Voxels& voxels, const std::vector<std::uint64_t>& at) {
@@ -259,10 +258,10 @@ ChunkMapping::PartReader PartsOf(std::vector<std::optional<Bytes>> chunks) {
 TEST(PresentedChunks, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
   std::mt19937 random(3);
   for (const char* codecs : {kLittle, kBigGzip}) {
-    const ChunkMapping mapping = Mapped(Channels(codecs), ArrayDialect::kPrecomputed);
+    const ChunkMapping mapping = Mapped(Channels(codecs), Dialect::kPrecomputed);
     ASSERT_TRUE(!mapping.same_grid() && mapping.CanRestore());
-    const ArrayMetadata& stored = mapping.from();
-    const ArrayMetadata& shown = mapping.to();
+    const Array& stored = mapping.from();
+    const Array& shown = mapping.to();
     const auto stored_grid = GridOf(stored);
     ForEachCell(mapping, [&](const GridCell& cell) {
       const std::vector<GridCell> cells = mapping.SourceCells(cell);
@@ -300,10 +299,10 @@ TEST(PresentedChunks, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
 // As arrays have whose chunks were chosen before their channels.
 TEST(PresentedChunks, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
   std::mt19937 random(4);
-  const ChunkMapping mapping = Mapped(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
+  const ChunkMapping mapping = Mapped(Channels(kLittle, 1), Dialect::kPrecomputed);
   EXPECT_TRUE(mapping.same_grid());
-  const ArrayMetadata& stored = mapping.from();
-  const ArrayMetadata& shown = mapping.to();
+  const Array& stored = mapping.from();
+  const Array& shown = mapping.to();
   const auto stored_grid = GridOf(stored);
   ForEachCell(mapping, [&](const GridCell& cell) {
     const Voxels voxels = RandomVoxels(stored, *stored_grid, mapping.FirstSourceCell(cell), random);
@@ -320,7 +319,7 @@ TEST(PresentedChunks, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
 }
 
 TEST(PresentedChunks, ChannelsInVeryManyChunksAreNotOneChunk) {
-  auto presented = PresentDataset(Channels(kLittle, 4000), ArrayDialect::kPrecomputed, {});
+  auto presented = PresentDataset(Channels(kLittle, 4000), Dialect::kPrecomputed, {});
   ASSERT_TRUE(presented);
   const auto made = ChunkMapping::ForView(presented->levels.front().array);
   ASSERT_FALSE(made);

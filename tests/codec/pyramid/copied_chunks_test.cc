@@ -16,7 +16,7 @@ const char* const kBig = R"({"name":"bytes","configuration":{"endian":"big"}})";
 const char* const kGzip = R"({"name":"gzip","configuration":{"level":3}})";
 const char* const kHarderGzip = R"({"name":"gzip","configuration":{"level":9}})";
 
-ArrayMetadata Read(ArrayDialect dialect, const std::string& document) {
+Array Read(Dialect dialect, const std::string& document) {
   auto array = ReadArray(dialect, *ParseJson(document), {});
   EXPECT_TRUE(array) << array.error().message;
   return *std::move(array);
@@ -28,26 +28,24 @@ std::string List(std::initializer_list<const char*> codecs) {
   return "[" + list + "]";
 }
 
-ArrayMetadata Zarr3(const std::string& shape, const std::string& chunk, const std::string& codecs,
-                    const std::string& type = "uint16", const std::string& fill = "0",
-                    const std::string& more = "") {
-  return Read(ArrayDialect::kZarr3,
+Array Zarr3(const std::string& shape, const std::string& chunk, const std::string& codecs,
+            const std::string& type = "uint16", const std::string& fill = "0",
+            const std::string& more = "") {
+  return Read(Dialect::kZarr3,
               R"({"zarr_format":3,"node_type":"array","shape":)" + shape + R"(,"data_type":")" +
                   type + R"(","chunk_grid":{"name":"regular","configuration":{"chunk_shape":)" +
                   chunk + R"(}},"chunk_key_encoding":{"name":"default"},"fill_value":)" + fill +
                   R"(,"codecs":)" + codecs + more + "}");
 }
 
-ArrayMetadata N5(const std::string& dimensions, const std::string& block,
-                 const std::string& type = "uint16") {
-  return Read(ArrayDialect::kN5, R"({"dimensions":)" + dimensions + R"(,"blockSize":)" + block +
-                                     R"(,"dataType":")" + type +
-                                     R"(","compression":{"type":"raw"}})");
+Array N5(const std::string& dimensions, const std::string& block,
+         const std::string& type = "uint16") {
+  return Read(Dialect::kN5, R"({"dimensions":)" + dimensions + R"(,"blockSize":)" + block +
+                                R"(,"dataType":")" + type + R"(","compression":{"type":"raw"}})");
 }
 
-ArrayMetadata Scale(const std::string& size, const std::string& chunk,
-                    const std::string& type = "uint16",
-                    const std::string& encoding = R"("encoding":"raw")") {
+Array Scale(const std::string& size, const std::string& chunk, const std::string& type = "uint16",
+            const std::string& encoding = R"("encoding":"raw")") {
   auto arrays =
       ReadScales(*ParseJson(R"({"type":"image","data_type":")" + type +
                             R"(","num_channels":1,"scales":[{"key":"k","size":)" + size +
@@ -65,7 +63,7 @@ std::vector<PyramidAxis> Named(std::initializer_list<const char*> names) {
 
 constexpr auto kNone = std::nullopt;
 
-ChunkMapping Copy(const ArrayMetadata& from, const ArrayMetadata& to) {
+ChunkMapping Copy(const Array& from, const Array& to) {
   auto axes = MatchArrays(from, std::vector<PyramidAxis>(from.rank()), to);
   EXPECT_TRUE(axes) << axes.error().message;
   auto copy = ChunkMapping::ForCopy(from, to, *axes);

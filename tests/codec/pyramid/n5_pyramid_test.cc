@@ -15,7 +15,7 @@ std::vector<PyramidLevel> Levels(const std::string& first, const std::string& se
   const std::string* texts[] = {&first, &second};
   for (std::size_t i = 0; i < 2; ++i) {
     levels[i].path = "s" + std::to_string(i);
-    levels[i].array.dialect = ArrayDialect::kN5;
+    levels[i].array.dialect = Dialect::kN5;
     levels[i].array.shape = {10, 10};
     levels[i].array.axis_names = {"z", "x"};
     levels[i].array.attributes = *ParseJson(*texts[i]);
@@ -69,7 +69,7 @@ TEST(N5Pyramid, ALevelsOwnResolutionIsUsed) {
 
 TEST(N5Pyramid, NumbersThatPlaceNoVoxelsAreRefused) {
   SourceDataset dataset;
-  dataset.dialect = ArrayDialect::kN5;
+  dataset.dialect = Dialect::kN5;
   dataset.kind = SourceDataset::Kind::kPyramid;
   dataset.levels = Levels("{}", R"({"downsamplingFactors":[1e300,1]})");
   dataset.attributes = *ParseJson(R"({"pixelResolution":[1e300,1]})");

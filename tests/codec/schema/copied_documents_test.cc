@@ -12,7 +12,7 @@ namespace {
 
 SourceDataset Volume() {
   SourceDataset dataset;
-  dataset.dialect = ArrayDialect::kPrecomputed;
+  dataset.dialect = Dialect::kPrecomputed;
   dataset.kind = SourceDataset::Kind::kPyramid;
   dataset.attributes =
       *ParseJson(R"({"type":"image","data_type":"uint16","num_channels":1,"scales":[
@@ -23,13 +23,13 @@ SourceDataset Volume() {
        "chunk_sizes":[[64,64,32]],"encoding":"raw"}]})");
   auto arrays = ReadScales(dataset.attributes);
   EXPECT_TRUE(arrays) << arrays.error().message;
-  for (ArrayMetadata& array : *arrays) {
+  for (Array& array : *arrays) {
     dataset.levels.push_back({"key", std::move(array)});
   }
   return dataset;
 }
 
-std::vector<MetadataDocument> Documents(const SourceDataset& source, ArrayDialect to,
+std::vector<MetadataDocument> Documents(const SourceDataset& source, Dialect to,
                                         const char* wanted = nullptr) {
   std::optional<Schema> schema;
   if (wanted != nullptr) schema = *ParseSchema(wanted);
@@ -53,7 +53,7 @@ std::string Member(const JsonValue& value, const char* name) {
 }
 
 TEST(DocumentsOfCopy, WithoutConstraintsAVolumeLosesOnlyItsShards) {
-  const auto documents = Documents(Volume(), ArrayDialect::kPrecomputed);
+  const auto documents = Documents(Volume(), Dialect::kPrecomputed);
   ASSERT_EQ(documents.size(), 1U);
   const auto& scales = At(documents, "info").Find("scales")->items();
   ASSERT_EQ(scales.size(), 2U);
@@ -64,7 +64,7 @@ TEST(DocumentsOfCopy, WithoutConstraintsAVolumeLosesOnlyItsShards) {
 
 TEST(DocumentsOfCopy, EveryLevelGetsTheChunksAndShardsThatAreWanted) {
   const auto documents = Documents(
-      Volume(), ArrayDialect::kZarr3,
+      Volume(), Dialect::kZarr3,
       R"({"chunk_layout":{"read_chunk":{"shape":[8,16,16]},"write_chunk":{"shape":[16,64,64]}},
           "codec":{"driver":"zarr3","codecs":["zstd"]}})");
   for (const char* path : {"0/zarr.json", "1/zarr.json"}) {
@@ -82,12 +82,12 @@ TEST(DocumentsOfCopy, EveryLevelGetsTheChunksAndShardsThatAreWanted) {
 }
 
 TEST(DocumentsOfCopy, ShardsAloneLeaveTheChunksAsTheyAre) {
-  const auto zarr = Documents(Volume(), ArrayDialect::kZarr3,
+  const auto zarr = Documents(Volume(), Dialect::kZarr3,
                               R"({"chunk_layout":{"write_chunk":{"shape":[64,128,128]}}})");
   const JsonValue& codec = At(zarr, "0/zarr.json").Find("codecs")->items().front();
   EXPECT_EQ(Member(*codec.Find("configuration"), "chunk_shape"), "[32,64,64]");
   const auto volume =
-      Documents(Volume(), ArrayDialect::kPrecomputed,
+      Documents(Volume(), Dialect::kPrecomputed,
                 R"({"chunk_layout":{"write_chunk":{"shape_soft_constraint":[128,128,64,1]}}})");
   const auto& scales = At(volume, "info").Find("scales")->items();
   EXPECT_EQ(Member(scales[1], "chunk_sizes"), "[[64,64,32]]");
@@ -96,9 +96,8 @@ TEST(DocumentsOfCopy, ShardsAloneLeaveTheChunksAsTheyAre) {
 }
 
 TEST(DocumentsOfCopy, WhatCannotBeSatisfiedNamesTheLevel) {
-  const auto refused =
-      DocumentsOfCopy(Volume(), ArrayDialect::kZarr3,
-                      *ParseSchema(R"({"chunk_layout":{"read_chunk":{"shape":[32,64,64]},
+  const auto refused = DocumentsOfCopy(
+      Volume(), Dialect::kZarr3, *ParseSchema(R"({"chunk_layout":{"read_chunk":{"shape":[32,64,64]},
                                        "write_chunk":{"shape":[40,64,64]}}})"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
@@ -122,7 +121,7 @@ TEST(DocumentsOfCopy, ShardsThatDoNotFitTheChunksAreRefusedWithWhatWouldFit) {
        "level 0: chunk_layout: 2 numbers, but there are 3 dimensions (z, y, x); for example "
        "32,64,64"}};
   for (const Misfit& one : misfits) {
-    const auto made = DocumentsOfCopy(Volume(), ArrayDialect::kZarr3, *ParseSchema(one.wanted));
+    const auto made = DocumentsOfCopy(Volume(), Dialect::kZarr3, *ParseSchema(one.wanted));
     ASSERT_FALSE(made) << one.wanted;
     EXPECT_EQ(made.error().message, one.message);
   }
@@ -132,7 +131,7 @@ TEST(DocumentsOfCopy, ShardsThatDoNotFitTheChunksAreRefusedWithWhatWouldFit) {
 TEST(DocumentsOfCopy, AnAxisOfOneChunkIsEnlarged) {
   SourceDataset volume = Volume();
   for (PyramidLevel& level : volume.levels) level.array.chunk_shape = {1, 50, 64, 64};
-  const auto made = Documents(volume, ArrayDialect::kZarr3,
+  const auto made = Documents(volume, Dialect::kZarr3,
                               R"({"chunk_layout":{"write_chunk":{"shape":[64,-1,128]}}})");
   const JsonValue& codec = At(made, "1/zarr.json").Find("codecs")->items().front();
   EXPECT_EQ(Member(*codec.Find("configuration"), "chunk_shape"), "[64,64,64]");

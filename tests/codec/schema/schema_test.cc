@@ -77,7 +77,7 @@ TEST(Schema, TwoSchemasAreMerged) {
 }
 
 // "raw, zstd:level" in the order of messages.
-std::string ShortNames(ArrayDialect dialect) {
+std::string ShortNames(Dialect dialect) {
   std::string text;
   for (const ShortCodec& codec : ShortCodecs(dialect)) {
     text += (text.empty() ? "" : ", ") + std::string(codec.name);
@@ -87,25 +87,25 @@ std::string ShortNames(ArrayDialect dialect) {
 }
 
 TEST(CodecConstraints, OneWordNamesCompressorsAndEncodings) {
-  EXPECT_EQ(ShortNames(ArrayDialect::kZarr3), "raw, zstd:level, gzip:level, blosc:clevel");
-  EXPECT_EQ(ShortNames(ArrayDialect::kZarr2),
+  EXPECT_EQ(ShortNames(Dialect::kZarr3), "raw, zstd:level, gzip:level, blosc:clevel");
+  EXPECT_EQ(ShortNames(Dialect::kZarr2),
             "raw, zstd:level, gzip:level, zlib:level, blosc:clevel, bz2:level");
-  EXPECT_EQ(ShortNames(ArrayDialect::kN5),
+  EXPECT_EQ(ShortNames(Dialect::kN5),
             "raw, zstd:level, gzip:level, blosc, bzip2:blockSize, xz:preset");
-  EXPECT_EQ(ShortNames(ArrayDialect::kPrecomputed), "raw, compressed_segmentation, jpeg, png");
+  EXPECT_EQ(ShortNames(Dialect::kPrecomputed), "raw, compressed_segmentation, jpeg, png");
 }
 
 TEST(CodecConstraints, TheItemsDecideWhatTheDefinitionSays) {
-  const auto codec = [](ArrayDialect dialect, std::uint32_t item_size) {
+  const auto codec = [](Dialect dialect, std::uint32_t item_size) {
     return Text(CodecConstraintsJson({dialect, {{DefaultCompressor(dialect, item_size)}}}));
   };
-  EXPECT_EQ(codec(ArrayDialect::kZarr2, 1),
+  EXPECT_EQ(codec(Dialect::kZarr2, 1),
             R"({"driver":"zarr","compressor":{"id":"blosc","cname":"lz4","clevel":5,)"
             R"("shuffle":-1,"blocksize":0}})");
-  EXPECT_EQ(codec(ArrayDialect::kN5, 1),
+  EXPECT_EQ(codec(Dialect::kN5, 1),
             R"({"driver":"n5","compression":{"type":"blosc","cname":"lz4","clevel":5,)"
             R"("shuffle":2,"blocksize":0}})");
-  EXPECT_EQ(codec(ArrayDialect::kN5, 4),
+  EXPECT_EQ(codec(Dialect::kN5, 4),
             R"({"driver":"n5","compression":{"type":"blosc","cname":"lz4","clevel":5,)"
             R"("shuffle":1,"blocksize":0}})");
   const auto blosc = CompleteCodec(CodecOfZarr3("blosc"), 0);
@@ -118,7 +118,7 @@ TEST(SchemaOf, AValueThatTheTypeDoesNotHaveIsAString) {
   const auto document = ParseJson(R"({"zarr_format": 3, "node_type": "array", "shape": [4],
       "data_type": "uint8", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape":
       [4]}}, "chunk_key_encoding": {"name": "default"}, "fill_value": NaN, "codecs": ["bytes"]})");
-  const auto array = ParseArray(ArrayDialect::kZarr3, *document, JsonValue());
+  const auto array = ParseArray(Dialect::kZarr3, *document, JsonValue());
   EXPECT_EQ(*SchemaOf(*array)->Find("fill_value"), JsonValue::String("NaN"));
 }
 
@@ -126,7 +126,7 @@ TEST(NewArray, ShardsAreChosenFromWriteChunks) {
   const auto schema = ParseSchema(R"({"dtype": "uint16", "domain": {"shape": [40, 40]},
       "chunk_layout": {"read_chunk": {"shape": [2, 5]}, "write_chunk": {"shape": [4, 10]},
       "inner_order": [1, 0]}, "codec": {"driver": "zarr3", "codecs": ["gzip"]}})");
-  EXPECT_EQ(Text(*DocumentOfNew(*NewArray(ArrayDialect::kZarr3, *schema))->Find("codecs")),
+  EXPECT_EQ(Text(*DocumentOfNew(*NewArray(Dialect::kZarr3, *schema))->Find("codecs")),
             R"([{"name":"sharding_indexed","configuration":{"chunk_shape":[2,5],"codecs":[)"
             R"({"name":"transpose","configuration":{"order":[1,0]}},)"
             R"({"name":"bytes","configuration":{"endian":"little"}},)"
@@ -137,15 +137,15 @@ TEST(NewArray, ShardsAreChosenFromWriteChunks) {
 TEST(NewArray, PrecomputedTakesReadChunksFromReadConstraintsAlone) {
   const auto schema = ParseSchema(R"({"dtype": "uint8", "domain": {"shape": [1000, 1000, 1000, 1]},
       "chunk_layout": {"write_chunk": {"shape": [50, 50, 50, 0]}}})");
-  const auto info = NewArray(ArrayDialect::kPrecomputed, *schema);
+  const auto info = NewArray(Dialect::kPrecomputed, *schema);
   ASSERT_FALSE(info);
   EXPECT_NE(info.error().message.find("make it a soft constraint"), std::string::npos);
 }
 
 TEST(NewArray, WhatAFormatLacksIsNamed) {
   const auto schema = ParseSchema(R"({"dtype": "bool", "domain": {"shape": [4]}})");
-  EXPECT_EQ(NewArray(ArrayDialect::kN5, *schema).error().message, "dtype: N5 has no bool");
-  EXPECT_EQ(NewArray(ArrayDialect::kZarr2, *ParseSchema(R"({"dtype": "uint8"})"))
+  EXPECT_EQ(NewArray(Dialect::kN5, *schema).error().message, "dtype: N5 has no bool");
+  EXPECT_EQ(NewArray(Dialect::kZarr2, *ParseSchema(R"({"dtype": "uint8"})"))
                 .error()
                 .message.substr(0, 15),
             "domain: missing");

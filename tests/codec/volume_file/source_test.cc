@@ -11,7 +11,7 @@ namespace {
 
 SourceDataset Volume(const std::string& channels) {
   SourceDataset dataset;
-  dataset.dialect = ArrayDialect::kPrecomputed;
+  dataset.dialect = Dialect::kPrecomputed;
   dataset.kind = SourceDataset::Kind::kPyramid;
   dataset.attributes =
       *ParseJson(R"({"@type":"neuroglancer_multiscale_volume","type":"image","data_type":"uint16",)"
@@ -25,16 +25,16 @@ SourceDataset Volume(const std::string& channels) {
   return dataset;
 }
 
-SourceDataset Array(const std::string& shape, const std::string& members) {
+SourceDataset ArrayOf(const std::string& shape, const std::string& members) {
   SourceDataset dataset;
-  dataset.dialect = ArrayDialect::kZarr3;
+  dataset.dialect = Dialect::kZarr3;
   dataset.kind = SourceDataset::Kind::kArray;
   const auto document = ParseJson(
       R"({"zarr_format":3,"node_type":"array","data_type":"int8","fill_value":0,"shape":)" + shape +
       R"(,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":)" + shape +
       R"(}},"chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}])" + members + "}");
   EXPECT_TRUE(document) << document.error().message;
-  auto array = ReadArray(ArrayDialect::kZarr3, *document, {});
+  auto array = ReadArray(Dialect::kZarr3, *document, {});
   EXPECT_TRUE(array) << array.error().message;
   dataset.levels.push_back({"", *std::move(array)});
   return dataset;
@@ -56,8 +56,8 @@ TEST(VolumeFileSourceTest, AScaleOfAVolumeIsPlacedInNanometres) {
 
 TEST(VolumeFileSourceTest, NamesOfAxesDecideAndUnitsOfLengthBecomeNanometres) {
   const VolumeFileSource source = DescribeLevel(
-      Array("[2,3,4,5]", R"(,"dimension_names":["x","c","y","z"],)"
-                         R"("attributes":{"dimension_units":["0.5 um",null,"2 nm",null]})"),
+      ArrayOf("[2,3,4,5]", R"(,"dimension_names":["x","c","y","z"],)"
+                           R"("attributes":{"dimension_units":["0.5 um",null,"2 nm",null]})"),
       0);
   EXPECT_FALSE(source.fastest_first);
   ASSERT_TRUE(source.space) << source.space.error().message;
@@ -70,7 +70,7 @@ TEST(VolumeFileSourceTest, NamesOfAxesDecideAndUnitsOfLengthBecomeNanometres) {
 }
 
 TEST(VolumeFileSourceTest, WithoutNamesTheLastAxesAreZYX) {
-  const VolumeFileSource source = DescribeLevel(Array("[4,5]", ""), 0);
+  const VolumeFileSource source = DescribeLevel(ArrayOf("[4,5]", ""), 0);
   ASSERT_TRUE(source.space) << source.space.error().message;
   EXPECT_EQ(source.space->xyz[0].axis, 1u);
   EXPECT_EQ(source.space->xyz[1].axis, 0u);
@@ -84,11 +84,11 @@ TEST(VolumeFileSourceTest, WhatIsNoImageInSpaceSaysWhy) {
     EXPECT_EQ(source.space.error().code, ErrorCode::kNotSupported);
     return source.space.error().message;
   };
-  EXPECT_NE(why(Array("[9]", "")).find("x and y"), std::string::npos);
-  EXPECT_NE(why(Array("[2,3,4,5]", R"(,"dimension_names":["t","z","y","x"])")).find("axis t"),
+  EXPECT_NE(why(ArrayOf("[9]", "")).find("x and y"), std::string::npos);
+  EXPECT_NE(why(ArrayOf("[2,3,4,5]", R"(,"dimension_names":["t","z","y","x"])")).find("axis t"),
             std::string::npos);
-  EXPECT_EQ(why(Array("[4,5]", R"(,"dimension_names":["y","x"],)"
-                               R"("attributes":{"dimension_units":["1 s","2 nm"]})")),
+  EXPECT_EQ(why(ArrayOf("[4,5]", R"(,"dimension_names":["y","x"],)"
+                                 R"("attributes":{"dimension_units":["1 s","2 nm"]})")),
             "the unit s of the axis y is not a length");
 }
 

@@ -22,7 +22,7 @@ TEST(Zarr2Array, IsReadAndWrittenUnchanged) {
   constexpr const char* kAttributes = R"({"_ARRAY_DIMENSIONS": ["y", "x"], "note": 1})";
   const auto array = ParseZarr2Array(kArray, kAttributes);
   ASSERT_TRUE(array) << array.error().message;
-  EXPECT_EQ(array->dialect, ArrayDialect::kZarr2);
+  EXPECT_EQ(array->dialect, Dialect::kZarr2);
   EXPECT_EQ(array->data_type, (DataType{DataType::Kind::kUnsigned, 2}));
   EXPECT_EQ(array->shape, (std::vector<std::uint64_t>{4, 6}));
   EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{2, 3}));
@@ -142,7 +142,7 @@ TEST(Zarr2Array, ALevelThatOnlyWritingNeedsIsNamedByItsOwnPath) {
 }
 
 TEST(Zarr2Array, WhatItCannotSayIsRefused) {
-  ArrayMetadata array = ParseZarr2Array(kArray).value();
+  Array array = ParseZarr2Array(kArray).value();
   array.key_encoding = {};
   EXPECT_EQ(WriteZarr2Array(array).error().code, ErrorCode::kNotSupported);
   array = ParseZarr2Array(kArray).value();

@@ -58,7 +58,7 @@ TEST(Zarr3Array, IsReadAndWrittenUnchanged) {
 }
 
 TEST(Zarr3Array, AShardShapeAloneGivesTheChainOfTensorStore) {
-  ArrayMetadata array = ParseZarr3Array(kSharded).value();
+  Array array = ParseZarr3Array(kSharded).value();
   array.sharding = JsonValue();
   EXPECT_EQ(*WriteZarr3Array(array), ParseJson(kSharded).value());
   array.shard_shape.reset();
@@ -83,7 +83,7 @@ TEST(Zarr3Array, AnEmptyAxisMayHaveChunksOfNothing) {
 }
 
 TEST(Zarr3Array, AnOriginCannotBeWritten) {
-  ArrayMetadata array = ParseZarr3Array(kSharded).value();
+  Array array = ParseZarr3Array(kSharded).value();
   array.origin = {0, 5};
   EXPECT_EQ(WriteZarr3Array(array).error().code, ErrorCode::kInvalidArgument);
 }

@@ -16,9 +16,9 @@ const std::string kBytes = R"({"name": "bytes", "configuration": {"endian": "lit
 const std::string kGzip = R"({"name": "gzip", "configuration": {"level": 5}})";
 
 // An array of [16, 20] in chunks of [8, 10]; `more` are further members.
-std::string Array(const std::string& codecs, const std::string& more = "",
-                  const std::string& encoding = R"({"name": "default"})",
-                  const std::string& data_type = R"("int16")") {
+std::string DocumentOf(const std::string& codecs, const std::string& more = "",
+                       const std::string& encoding = R"({"name": "default"})",
+                       const std::string& data_type = R"("int16")") {
   return R"({"zarr_format": 3, "node_type": "array", "shape": [16, 20], "data_type": )" +
          data_type + R"(, "chunk_grid": {"name": "regular", "configuration": )" +
          R"({"chunk_shape": [8, 10]}}, "chunk_key_encoding": )" + encoding +
@@ -59,7 +59,7 @@ TEST(ZarrMetadataTest, ShowsTheUnshardedEquivalent) {
   const std::string more = R"(, "attributes": {"n": 18446744073709551615, "f": 1.50, "x": NaN},
     "zz": {"must_understand": false}, "dimension_names": ["y", null])";
   const std::string sharded =
-      Array("[" + Sharding("[4, 5]", "[" + kBytes + ", " + kGzip + "]") + "]", more);
+      DocumentOf("[" + Sharding("[4, 5]", "[" + kBytes + ", " + kGzip + "]") + "]", more);
   auto expected = *ParseJson(sharded);
   expected.Set("codecs", *ParseJson("[" + kBytes + "," + kGzip + "]"));
   expected.Find("chunk_grid")->Find("configuration")->Set("chunk_shape", *ParseJson("[4,5]"));
@@ -78,15 +78,15 @@ TEST(ZarrMetadataTest, ShowsTheUnshardedEquivalent) {
 }
 
 TEST(ZarrMetadataTest, WhatOnlyVoxelsNeedFailsNothingElse) {
-  const ZarrNode unknown = Parse(Array("[" + kBytes + R"(, {"name": "x.unknown"}])"));
+  const ZarrNode unknown = Parse(DocumentOf("[" + kBytes + R"(, {"name": "x.unknown"}])"));
   EXPECT_EQ(unknown.array.voxels.error().code, ErrorCode::kNotSupported);
   EXPECT_EQ(unknown.array.data_type, (DataType{DataType::Kind::kSigned, 2}));
   EXPECT_EQ(unknown.array.codec, nullptr);
   const ZarrNode extended =
-      Parse(Array("[" + kBytes + "]", R"(, "scramble": {"must_understand": true})"));
+      Parse(DocumentOf("[" + kBytes + "]", R"(, "scramble": {"must_understand": true})"));
   EXPECT_EQ(extended.array.voxels.error().code, ErrorCode::kNotSupported);
   EXPECT_NE(extended.array.voxels.error().message.find("scramble"), std::string::npos);
-  const std::string unequal = Array("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
+  const std::string unequal = DocumentOf("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
   const auto node = ParseZarrNode(*ParseJson(unequal));
   ASSERT_TRUE(node) << node.error().message;
   EXPECT_EQ(node->presentable.error().code, ErrorCode::kNotSupported);
@@ -97,9 +97,9 @@ TEST(ZarrMetadataTest, WhatOnlyVoxelsNeedFailsNothingElse) {
 
 TEST(ZarrMetadataTest, KeepsTheTextOfUnshardedArraysAndGroups) {
   for (const std::string& text :
-       {" " + Array("[" + kBytes + "]") + "\n",
-        Array("[" + kBytes + R"(, {"name": "x.unknown", "configuration": {"a": 1}}])"),
-        Array("[" + kBytes + "]", R"(, "unknown": 7)"),
+       {" " + DocumentOf("[" + kBytes + "]") + "\n",
+        DocumentOf("[" + kBytes + R"(, {"name": "x.unknown", "configuration": {"a": 1}}])"),
+        DocumentOf("[" + kBytes + "]", R"(, "unknown": 7)"),
         std::string(R"({"zarr_format":3,"node_type":"group"})"),
         std::string(R"({"zarr_format":3,"node_type":"group","consolidated_metadata":null})")}) {
     const ZarrNode node = Parse(text);
@@ -109,40 +109,43 @@ TEST(ZarrMetadataTest, KeepsTheTextOfUnshardedArraysAndGroups) {
 }
 
 TEST(ZarrMetadataTest, SpellsOutFormsThatCurrentReadersRefuse) {
-  ExpectShown(Parse(Array(R"(["bytes", "crc32c"])")), "codecs",
+  ExpectShown(Parse(DocumentOf(R"(["bytes", "crc32c"])")), "codecs",
               R"([{"name": "bytes"}, {"name": "crc32c"}])");
-  ExpectShown(Parse(Array(R"([{"name": "endian", "configuration": {"endian": "big"}}])")), "codecs",
-              R"([{"name": "bytes", "configuration": {"endian": "big"}}])");
-  ExpectShown(Parse(Array(R"([{"name": "https://purl.org/zarr/spec/codec/endian/1.0"}])")),
+  ExpectShown(Parse(DocumentOf(R"([{"name": "endian", "configuration": {"endian": "big"}}])")),
+              "codecs", R"([{"name": "bytes", "configuration": {"endian": "big"}}])");
+  ExpectShown(Parse(DocumentOf(R"([{"name": "https://purl.org/zarr/spec/codec/endian/1.0"}])")),
               "codecs", R"([{"name": "bytes"}])");
-  ExpectShown(Parse(Array(R"([{"name": "transpose", "configuration": {"order": "F"}}, "bytes"])")),
-              "codecs",
-              R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes"}])");
-  ExpectShown(Parse(Array(R"([{"name": "bytes", "configuration": null}])")), "codecs",
+  ExpectShown(
+      Parse(DocumentOf(R"([{"name": "transpose", "configuration": {"order": "F"}}, "bytes"])")),
+      "codecs",
+      R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes"}])");
+  ExpectShown(Parse(DocumentOf(R"([{"name": "bytes", "configuration": null}])")), "codecs",
               R"([{"name": "bytes"}])");
-  ExpectShown(Parse(Array(R"([{"name": "bytes", "must_understand": true}])")), "codecs",
+  ExpectShown(Parse(DocumentOf(R"([{"name": "bytes", "must_understand": true}])")), "codecs",
               R"([{"name": "bytes"}])");
-  ExpectShown(Parse(Array("[" + kBytes + "]", "", R"("v2")")), "chunk_key_encoding",
+  ExpectShown(Parse(DocumentOf("[" + kBytes + "]", "", R"("v2")")), "chunk_key_encoding",
               R"({"name": "v2"})");
-  ExpectShown(Parse(Array("[" + kBytes + "]", "", "\"v2\"", R"({"name": "int16"})")), "data_type",
-              R"("int16")");
-  ExpectShown(Parse(Array("[" + kBytes + "]", R"(, "dimension_names": null)")), "dimension_names",
-              R"("absent")");
-  ExpectShown(Parse(Array("[" + kBytes + "]", "", "\"v2\"", R"("bool")")), "fill_value", "false");
+  ExpectShown(Parse(DocumentOf("[" + kBytes + "]", "", "\"v2\"", R"({"name": "int16"})")),
+              "data_type", R"("int16")");
+  ExpectShown(Parse(DocumentOf("[" + kBytes + "]", R"(, "dimension_names": null)")),
+              "dimension_names", R"("absent")");
+  ExpectShown(Parse(DocumentOf("[" + kBytes + "]", "", "\"v2\"", R"("bool")")), "fill_value",
+              "false");
 }
 
 TEST(ZarrMetadataTest, KeepsFormsThatCurrentReadersTake) {
   const std::string parametric =
       R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}})";
-  ExpectShown(Parse(Array("[" + kBytes + "]", "", "\"v2\"", parametric)), "data_type", parametric);
+  ExpectShown(Parse(DocumentOf("[" + kBytes + "]", "", "\"v2\"", parametric)), "data_type",
+              parametric);
   const std::string unknown = R"([{"name": "x", "must_understand": false}])";
-  ExpectShown(Parse(Array(unknown, "", "\"v2\"")), "codecs", unknown);
+  ExpectShown(Parse(DocumentOf(unknown, "", "\"v2\"")), "codecs", unknown);
 }
 
 TEST(ZarrMetadataTest, FlattensNestedShardingAndKeepsInnerCodecsAsTheyAre) {
   const std::string unknown = R"({"name": "x.unknown", "configuration": {"deep": [1.0]}})";
   const std::string inner = "[" + Sharding("[2, 5]", "[" + kBytes + "," + unknown + "]") + "]";
-  const ZarrNode node = Parse(Array("[" + Sharding("[4, 5]", inner) + R"(, "crc32c"])"));
+  const ZarrNode node = Parse(DocumentOf("[" + Sharding("[4, 5]", inner) + R"(, "crc32c"])"));
   ExpectShown(node, "codecs", "[" + kBytes + "," + unknown + "]");
   EXPECT_EQ(node.array.chunk_shape, (Shape{2, 5}));
   ASSERT_TRUE(node.sharded);
@@ -152,7 +155,7 @@ TEST(ZarrMetadataTest, FlattensNestedShardingAndKeepsInnerCodecsAsTheyAre) {
 TEST(ZarrMetadataTest, ReadsTheInnerShapeInTransposedDimensions) {
   const std::string transpose = R"({"name": "transpose", "configuration": {"order": [1, 0]}})";
   const ZarrNode node =
-      Parse(Array("[" + transpose + "," + Sharding("[5, 4]", "[" + kBytes + "]") + "]"));
+      Parse(DocumentOf("[" + transpose + "," + Sharding("[5, 4]", "[" + kBytes + "]") + "]"));
   EXPECT_EQ(node.array.chunk_shape, (Shape{4, 5}));
   ExpectShown(node, "codecs", "[" + transpose + "," + kBytes + "]");
 }
@@ -160,29 +163,29 @@ TEST(ZarrMetadataTest, ReadsTheInnerShapeInTransposedDimensions) {
 TEST(ZarrMetadataTest, TakesElementwiseCodecsBeforeSharding) {
   const std::string cast = R"({"name": "cast_value", "configuration": {"data_type": "int8"}})";
   const ZarrNode node =
-      Parse(Array("[" + cast + "," + Sharding("[4, 5]", "[" + kBytes + "]") + "]"));
+      Parse(DocumentOf("[" + cast + "," + Sharding("[4, 5]", "[" + kBytes + "]") + "]"));
   ExpectShown(node, "codecs", "[" + cast + "," + kBytes + "]");
 }
 
 TEST(ZarrMetadataTest, ReadsBothKeyEncodings) {
   const std::string codecs = "[" + Sharding("[4, 5]", R"(["bytes"])") + "]";
   const auto key = [&](const std::string& encoding) {
-    const ZarrNode node = Parse(Array(codecs, "", encoding));
+    const ZarrNode node = Parse(DocumentOf(codecs, "", encoding));
     return node.sharded ? node.sharded->keys->Key(1) : "none";
   };
   EXPECT_EQ(key(R"("default")"), "c/0/1");
   EXPECT_EQ(key(R"({"name": "default", "configuration": {"separator": "."}})"), "c.0.1");
   EXPECT_EQ(key(R"({"name": "v2"})"), "0.1");
   EXPECT_EQ(key(R"({"name": "v2", "configuration": {"separator": "/"}})"), "0/1");
-  ExpectFailure(Array(codecs, "", R"("x.fan")"), ErrorCode::kNotSupported, "x.fan");
-  ExpectFailure(Array(codecs, "", R"({"name": "v2", "configuration": {"separator": "-"}})"),
+  ExpectFailure(DocumentOf(codecs, "", R"("x.fan")"), ErrorCode::kNotSupported, "x.fan");
+  ExpectFailure(DocumentOf(codecs, "", R"({"name": "v2", "configuration": {"separator": "-"}})"),
                 ErrorCode::kDataLoss, "chunk_key_encoding.configuration.separator");
 }
 
 TEST(ZarrMetadataTest, RefusesCodecsThatHideTheIndexByName) {
   const std::string sharding = Sharding("[4, 5]", R"(["bytes"])");
   const auto refuse = [](const std::string& codecs, const std::string& name) {
-    ExpectFailure(Array(codecs), ErrorCode::kNotSupported, name);
+    ExpectFailure(DocumentOf(codecs), ErrorCode::kNotSupported, name);
   };
   refuse("[" + sharding + R"(, "x.unknown"])", "codecs[1]: \"x.unknown\"");
   refuse(R"([{"name": "reshape", "configuration": {"shape": [-1]}}, )" + sharding + "]", "reshape");
@@ -194,49 +197,50 @@ TEST(ZarrMetadataTest, RefusesCodecsThatHideTheIndexByName) {
 }
 
 TEST(ZarrMetadataTest, RefusesShapesThatDoNotDivide) {
-  ExpectFailure(Array("[" + Sharding("[3, 5]", R"(["bytes"])") + "]"), ErrorCode::kNotSupported,
-                "codecs[0].configuration.chunk_shape[0]");
-  ExpectFailure(Array("[" + Sharding("[4, 20]", R"(["bytes"])") + "]"), ErrorCode::kNotSupported,
-                "chunk_shape[1]");
+  ExpectFailure(DocumentOf("[" + Sharding("[3, 5]", R"(["bytes"])") + "]"),
+                ErrorCode::kNotSupported, "codecs[0].configuration.chunk_shape[0]");
+  ExpectFailure(DocumentOf("[" + Sharding("[4, 20]", R"(["bytes"])") + "]"),
+                ErrorCode::kNotSupported, "chunk_shape[1]");
 }
 
 TEST(ZarrMetadataTest, NamesWhatIsBroken) {
   const auto broken = [](const std::string& text, const std::string& path) {
     ExpectFailure(text, ErrorCode::kDataLoss, path);
   };
-  broken(Array("[" + Sharding("[0, 5]", R"(["bytes"])") + "]"),
+  broken(DocumentOf("[" + Sharding("[0, 5]", R"(["bytes"])") + "]"),
          "codecs[0].configuration.chunk_shape[0]");
-  broken(Array("[" + Sharding("[4]", R"(["bytes"])") + "]"), "codecs[0].configuration.chunk_shape");
-  broken(Array("[" + Sharding("[4, 5]", "[]") + "]"), "codecs[0].configuration.codecs");
-  broken(Array("[" + Sharding("[4, 5]", "[\"bytes\"]", "[]") + "]"), "index_codecs");
-  broken(Array("[" + Sharding("[4, 5]", "[\"bytes\"]", "[7]") + "]"), "index_codecs[0]");
-  broken(Array(R"([{"name": "sharding_indexed"}])"), "codecs[0]");
-  broken(Array("[5]"), "codecs[0]");
-  broken(Array("{}"), "codecs");
-  broken(Array(R"([{"name": "transpose", "configuration": {"order": [0, 0]}}, )" +
-               Sharding("[4, 5]", R"(["bytes"])") + "]"),
+  broken(DocumentOf("[" + Sharding("[4]", R"(["bytes"])") + "]"),
+         "codecs[0].configuration.chunk_shape");
+  broken(DocumentOf("[" + Sharding("[4, 5]", "[]") + "]"), "codecs[0].configuration.codecs");
+  broken(DocumentOf("[" + Sharding("[4, 5]", "[\"bytes\"]", "[]") + "]"), "index_codecs");
+  broken(DocumentOf("[" + Sharding("[4, 5]", "[\"bytes\"]", "[7]") + "]"), "index_codecs[0]");
+  broken(DocumentOf(R"([{"name": "sharding_indexed"}])"), "codecs[0]");
+  broken(DocumentOf("[5]"), "codecs[0]");
+  broken(DocumentOf("{}"), "codecs");
+  broken(DocumentOf(R"([{"name": "transpose", "configuration": {"order": [0, 0]}}, )" +
+                    Sharding("[4, 5]", R"(["bytes"])") + "]"),
          "codecs[0].configuration.order");
   broken(R"({"zarr_format": 2, "shape": [1]})", "zarr_format");
   broken(R"({"zarr_format": 3, "node_type": "bush"})", "node_type");
   broken("[]", "expected an object");
-  std::string zero = Array("[\"bytes\"]");
+  std::string zero = DocumentOf("[\"bytes\"]");
   zero.replace(zero.find("[8, 10]"), 7, "[8, 0]");
   broken(zero, "chunk_grid.configuration.chunk_shape[1]");
-  std::string huge = Array("[\"bytes\"]");
+  std::string huge = DocumentOf("[\"bytes\"]");
   huge.replace(huge.find("[16, 20]"), 8, "[9223372036854775807, 9223372036854775807]");
   broken(huge, "chunk_grid.configuration.chunk_shape");
 }
 
 TEST(ZarrMetadataTest, BoundsTheEntriesOfAnIndex) {
-  std::string text = Array("[" + Sharding("[1, 1]", R"(["bytes"])") + "]");
+  std::string text = DocumentOf("[" + Sharding("[1, 1]", R"(["bytes"])") + "]");
   text.replace(text.find("[8, 10]"), 7, "[65536, 65536]");
   ExpectFailure(text, ErrorCode::kNotSupported, "2^30");
 }
 
 TEST(ZarrMetadataTest, RefusesStorageTransformers) {
-  ExpectFailure(Array("[" + kBytes + "]", R"(, "storage_transformers": [{"name": "x"}])"),
+  ExpectFailure(DocumentOf("[" + kBytes + "]", R"(, "storage_transformers": [{"name": "x"}])"),
                 ErrorCode::kNotSupported, "storage_transformers");
-  Parse(Array("[" + kBytes + "]", R"(, "storage_transformers": [])"));
+  Parse(DocumentOf("[" + kBytes + "]", R"(, "storage_transformers": [])"));
 }
 
 using ShardLocations = std::vector<std::pair<GridCell, ShardSlot>>;
@@ -253,30 +257,33 @@ std::string Rectilinear(const std::string& chunk_shapes) {
 
 TEST(ZarrMetadataTest, PassesGridsThatAreUnknownThroughButNotUnderSharding) {
   const std::string unknown = R"({"name": "hexagonal", "configuration": {"side": 5}})";
-  const std::string plain = WithGrid(Array("[" + kBytes + "]"), unknown);
+  const std::string plain = WithGrid(DocumentOf("[" + kBytes + "]"), unknown);
   EXPECT_EQ(Parse(plain).unsharded_text, plain);
-  ExpectFailure(WithGrid(Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]"), unknown),
+  ExpectFailure(WithGrid(DocumentOf("[" + Sharding("[4, 5]", R"(["bytes"])") + "]"), unknown),
                 ErrorCode::kNotSupported, "hexagonal");
 }
 
 TEST(ZarrMetadataTest, PassesRectilinearGridsThrough) {
   for (const char* const shapes : {"[[8, 8], [3, [5, 2], 7]]", "[4, [[6, 4]]]", "[16, 100]"}) {
-    const std::string text = WithGrid(Array("[" + kBytes + "]"), Rectilinear(shapes));
+    const std::string text = WithGrid(DocumentOf("[" + kBytes + "]"), Rectilinear(shapes));
     const ZarrNode node = Parse(text);
     EXPECT_EQ(node.unsharded_text, text);
     EXPECT_FALSE(node.sharded);
   }
-  const ZarrNode node = Parse(WithGrid(Array("[" + kBytes + "]"), Rectilinear("[[1, 15], 20]")));
+  const ZarrNode node =
+      Parse(WithGrid(DocumentOf("[" + kBytes + "]"), Rectilinear("[[1, 15], 20]")));
   EXPECT_EQ(node.array.voxels.error().message,
             "chunk_grid: \"rectilinear\" is not supported; expected \"regular\"");
-  const ZarrNode regular = Parse(WithGrid(Array("[" + kBytes + "]"), Rectilinear("[4, [[6, 4]]]")));
+  const ZarrNode regular =
+      Parse(WithGrid(DocumentOf("[" + kBytes + "]"), Rectilinear("[4, [[6, 4]]]")));
   EXPECT_TRUE(regular.array.voxels);
   EXPECT_EQ(regular.array.chunk_shape, (Shape{4, 6}));
 }
 
 TEST(ZarrMetadataTest, RectilinearShardsAreARegularGridOfInnerChunks) {
   const std::string sharding = "[" + Sharding("[4, 5]", R"(["bytes"])") + "]";
-  const ZarrNode node = Parse(WithGrid(Array(sharding), Rectilinear("[[4, 12], [10, [5, 2]]]")));
+  const ZarrNode node =
+      Parse(WithGrid(DocumentOf(sharding), Rectilinear("[[4, 12], [10, [5, 2]]]")));
   EXPECT_NE(node.unsharded_text.find(R"("chunk_shape": [4, 5])"), std::string::npos);
   EXPECT_EQ(node.unsharded_text.find("rectilinear"), std::string::npos);
   ASSERT_TRUE(node.sharded);
@@ -299,7 +306,7 @@ TEST(ZarrMetadataTest, RectilinearShardsAreARegularGridOfInnerChunks) {
 }
 
 TEST(ZarrMetadataTest, RefusesRectilinearGridsThatAreDamaged) {
-  const std::string plain = Array("[" + kBytes + "]");
+  const std::string plain = DocumentOf("[" + kBytes + "]");
   const std::string where = "chunk_grid.configuration.chunk_shapes";
   const std::vector<std::pair<std::string, std::string>> damaged = {
       {"[[8, 8]]", where + ": expected 2 axes, as many as `shape`"},
@@ -313,11 +320,11 @@ TEST(ZarrMetadataTest, RefusesRectilinearGridsThatAreDamaged) {
   for (const auto& [shapes, message] : damaged) {
     ExpectFailure(WithGrid(plain, Rectilinear(shapes)), ErrorCode::kDataLoss, message);
   }
-  const std::string sharded = Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]");
-  ExpectFailure(WithGrid(Array("[" + Sharding("[1, 1]", R"(["bytes"])") + "]"),
+  const std::string sharded = DocumentOf("[" + Sharding("[4, 5]", R"(["bytes"])") + "]");
+  ExpectFailure(WithGrid(DocumentOf("[" + Sharding("[1, 1]", R"(["bytes"])") + "]"),
                          Rectilinear("[[[1, 9], 1000000000000], [[1, 9], 1000000000000]]")),
                 ErrorCode::kNotSupported, "2^30");
-  std::string long_axis = WithGrid(Array("[" + Sharding("[1, 1]", R"(["bytes"])") + "]"),
+  std::string long_axis = WithGrid(DocumentOf("[" + Sharding("[1, 1]", R"(["bytes"])") + "]"),
                                    Rectilinear("[[[1, 1000000000000], 33554432], 20]"));
   long_axis.replace(long_axis.find("[16, 20]"), 8, "[1000000000001, 20]");
   ExpectFailure(long_axis, ErrorCode::kNotSupported, "fewer than 2^64 chunks");
@@ -326,7 +333,7 @@ TEST(ZarrMetadataTest, RefusesRectilinearGridsThatAreDamaged) {
 }
 
 TEST(ZarrMetadataTest, ServesRankZero) {
-  std::string text = Array("[" + Sharding("[]", R"(["bytes"])") + "]");
+  std::string text = DocumentOf("[" + Sharding("[]", R"(["bytes"])") + "]");
   text.replace(text.find("[16, 20]"), 8, "[]");
   text.replace(text.find("[8, 10]"), 7, "[]");
   const ZarrNode node = Parse(text);
@@ -342,7 +349,7 @@ std::string Group(const std::string& metadata) {
 }
 
 TEST(ZarrMetadataTest, RewritesConsolidatedCopiesLikeTheDocumentsThemselves) {
-  const std::string array = Array("[" + Sharding("[4, 5]", "[" + kBytes + "]") + "]");
+  const std::string array = DocumentOf("[" + Sharding("[4, 5]", "[" + kBytes + "]") + "]");
   const ZarrNode node = Parse(Group("\"a/b\": " + array + ", \"g\": " + Group("\"b\": " + array)));
   EXPECT_EQ(node.type, ZarrNode::Type::kGroup);
   EXPECT_TRUE(node.warnings.empty());
@@ -354,8 +361,8 @@ TEST(ZarrMetadataTest, RewritesConsolidatedCopiesLikeTheDocumentsThemselves) {
 }
 
 TEST(ZarrMetadataTest, LeavesBrokenConsolidatedCopiesWithAWarning) {
-  const std::string good = Array("[" + Sharding("[4, 5]", "[" + kBytes + "]") + "]");
-  const std::string bad = Array("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
+  const std::string good = DocumentOf("[" + Sharding("[4, 5]", "[" + kBytes + "]") + "]");
+  const std::string bad = DocumentOf("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
   const ZarrNode node = Parse(Group("\"bad\": " + bad + ", \"good\": " + good + ", \"odd\": 5"));
   ASSERT_EQ(node.warnings.size(), 2u);
   EXPECT_EQ(node.warnings[0].rfind("bad: ", 0), 0u) << node.warnings[0];

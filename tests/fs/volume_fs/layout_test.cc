@@ -19,7 +19,7 @@ namespace {
 
 constexpr pid_t kWriter = 12;
 
-ShardedSource Array(std::uint64_t extent) {
+ShardedSource SourceOf(std::uint64_t extent) {
   return ZarrSource({extent}, {1}, {4}, {ChunkKeyEncoding::Kind::kV2, '.'});
 }
 
@@ -32,7 +32,7 @@ class LayoutChange : public testing::Test {
  protected:
   // An array "a" of eight chunks of one letter, in shards of four.
   void SetUp() override {
-    const ShardedSource array = Array(8);
+    const ShardedSource array = SourceOf(8);
     source_.Write("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
     source_.Write("a/zarr.json", array.document);
     for (const auto& [key, bytes] : array.Encode({{0, "a"}, {1, "b"}})) {
@@ -117,7 +117,7 @@ TEST_F(LayoutChange, ChunksOfTheOldLayoutAreNotPublishedIntoTheNewOne) {
   const std::string shard = FileText("a/0");
   Put("0", "x");
   Put("6", "y");
-  source_.Replace("a/zarr.json", Replaced(Array(8).document, "uint8", "uint16"));
+  source_.Replace("a/zarr.json", Replaced(SourceOf(8).document, "uint8", "uint16"));
   ExpectQuarantined(2);
   EXPECT_EQ(FileText("a/0"), shard);
   EXPECT_FALSE(std::filesystem::exists(source_.At("a/1")));
@@ -137,7 +137,7 @@ TEST_F(LayoutChange, MetadataThatCannotBeReadLetChunksWait) {
   ASSERT_FALSE(flushed);
   EXPECT_EQ(flushed.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(fs_->write_status()->dirty_chunks, 1u);
-  source_.Write("a/zarr.json", Array(8).document);
+  source_.Write("a/zarr.json", SourceOf(8).document);
   const Status again = fs_->FlushAll();
   EXPECT_TRUE(again) << again.error().message;
   EXPECT_EQ(fs_->write_status()->conflicts, 0u);
@@ -146,7 +146,7 @@ TEST_F(LayoutChange, MetadataThatCannotBeReadLetChunksWait) {
 TEST_F(LayoutChange, WhereOnlyTheShapeChangedChunksGoOnWaiting) {
   Put("0", "x");
   Put("6", "y");
-  source_.Replace("a/zarr.json", Array(16).document);
+  source_.Replace("a/zarr.json", SourceOf(16).document);
   const Status flushed = fs_->FlushAll();
   ASSERT_TRUE(flushed) << flushed.error().message;
   // They have found the shards of the new tree.
@@ -162,7 +162,7 @@ TEST_F(LayoutChange, WhereOnlyTheShapeChangedChunksGoOnWaiting) {
 TEST_F(LayoutChange, WhoWroteForTheOldLayoutIsToldAtClose) {
   OpenFilePtr file = Begin("0", "x");
   Put("1", "y");
-  source_.Replace("a/zarr.json", Replaced(Array(8).document, "uint8", "uint16"));
+  source_.Replace("a/zarr.json", Replaced(SourceOf(8).document, "uint8", "uint16"));
   ExpectQuarantined(1);
   const Status closed = End(std::move(file));
   ASSERT_FALSE(closed);
@@ -173,7 +173,7 @@ TEST_F(LayoutChange, WhoWroteForTheOldLayoutIsToldAtClose) {
 TEST_F(LayoutChange, NodesOfTheOldLayoutAreLookedUpAgain) {
   const NodeId node = Find("1");
   Put("0", "x");
-  source_.Replace("a/zarr.json", Array(16).document);
+  source_.Replace("a/zarr.json", SourceOf(16).document);
   ASSERT_TRUE(fs_->FlushAll());
   const auto opened = fs_->Open(node, {.thread = kWriter});
   ASSERT_FALSE(opened);
@@ -185,7 +185,7 @@ TEST_F(LayoutChange, ReplayChecksWhatItFindsAgainstTheLayoutOfNow) {
   Put("0", "x");
   Put("7", "y");
   fs_.reset();
-  source_.Write("a/zarr.json", Replaced(Array(8).document, "uint8", "uint16"));
+  source_.Write("a/zarr.json", Replaced(SourceOf(8).document, "uint8", "uint16"));
   source_.Remove("a/0");
   Mount();
   EXPECT_EQ(fs_->write_status()->conflicting.size(), 2u);
@@ -216,7 +216,7 @@ class LayoutAtReplay : public LayoutChange {
 };
 
 TEST_F(LayoutAtReplay, AnotherTypeOfTheSameSize) {
-  PutAndReplace(Replaced(Array(8).document, "uint8", "int8"));
+  PutAndReplace(Replaced(SourceOf(8).document, "uint8", "int8"));
   ExpectSetAside();
 }
 
@@ -228,8 +228,8 @@ TEST_F(LayoutAtReplay, OtherShards) {
 }
 
 TEST_F(LayoutAtReplay, WhatDoesNotConcernChunksIsNoReason) {
-  std::string document =
-      Replaced(Array(16).document, "\"fill_value\"", R"("attributes":{"unit":"nm"},"fill_value")");
+  std::string document = Replaced(SourceOf(16).document, "\"fill_value\"",
+                                  R"("attributes":{"unit":"nm"},"fill_value")");
   PutAndReplace(document);
   ExpectPublished();
 }
@@ -249,7 +249,7 @@ TEST_F(LayoutAtReplay, ASealOfAnEarlierReleaseIsJudgedByItsBytes) {
   const std::size_t layout = name.rfind("-l");
   ASSERT_NE(layout, name.npos) << name;
   files::rename(sealed[0], sealed[0].parent_path() / name.substr(0, layout));
-  source_.Replace("a/zarr.json", Replaced(Array(8).document, "uint8", "int8"));
+  source_.Replace("a/zarr.json", Replaced(SourceOf(8).document, "uint8", "int8"));
   Mount();
   ExpectPublished();
 }
@@ -325,7 +325,7 @@ TEST_F(LayoutAtPublish, ALayoutThatComesWhileAShardIsPutTogetherIsSeenBeforeTheR
   const std::string shard = FileText("a/0");
   Put("0", "x");
   on_stat_ = [this] {
-    source_.Replace("a/zarr.json", Replaced(Array(8).document, "uint8", "int8"));
+    source_.Replace("a/zarr.json", Replaced(SourceOf(8).document, "uint8", "int8"));
   };
   ExpectQuarantined(1);
   EXPECT_EQ(FileText("a/0"), shard);

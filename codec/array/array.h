@@ -24,17 +24,17 @@
 namespace unshard {
 
 // "precomputed", "zarr3", "zarr2", "n5".
-std::string_view DialectName(ArrayDialect dialect);
-inline bool IsZarr(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+std::string_view DialectName(Dialect dialect);
+inline bool IsZarr(Dialect dialect) {
+  return dialect == Dialect::kZarr2 || dialect == Dialect::kZarr3;
 }
 
 // All lists have one entry an axis, the slowest first, as Zarr lists them (C order). Precomputed
 // scales have four axes: channel, z, y, x. The axes of N5 datasets are those of its documents
 // reversed. A transpose in a Zarr codec chain, or order F, is a part of the codec and changes
 // nothing here.
-struct ArrayMetadata {
-  ArrayDialect dialect = ArrayDialect::kZarr3;
+struct Array {
+  Dialect dialect = Dialect::kZarr3;
   // Fails where chunks cannot become voxels: names the first member of the document that is damaged
   // or not supported, of those that are not needed to present chunks as they are stored. What
   // depends on such a member is empty. A caller that needs voxels returns this failure.
@@ -68,14 +68,14 @@ struct ArrayMetadata {
 };
 
 // The array, or why its chunks cannot become voxels.
-Result<ArrayMetadata> ForVoxels(Result<ArrayMetadata> array);
+Result<Array> ForVoxels(Result<Array> array);
 
 // The grid of inner chunks, with the array's origin. Fails as ChunkGrid::Make does.
-Result<ChunkGrid> GridOf(const ArrayMetadata& array);
+Result<ChunkGrid> GridOf(const Array& array);
 
 // Whether documents and chunk names of the format list axes fastest first, the reverse of the lists
-// of ArrayMetadata.
-bool ListsFastestAxisFirst(ArrayDialect dialect);
+// of Array.
+bool ListsFastestAxisFirst(Dialect dialect);
 // A list with the axes the other way round.
 template <class T>
 std::vector<T> ReversedAxes(std::vector<T> list) {
@@ -85,17 +85,17 @@ std::vector<T> ReversedAxes(std::vector<T> list) {
 
 // Whether chunks at the upper edges are clipped to the array (precomputed, and N5 blocks as they
 // are written here), or have the whole chunk shape (Zarr).
-bool ClipsChunks(ArrayDialect dialect);
+bool ClipsChunks(Dialect dialect);
 
 // The shape of the chunk at `cell`, as its codec encodes it. Requires: a cell of the grid.
-std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
+std::vector<std::uint64_t> ChunkShapeAt(const Array& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell);
 
 // Whether every axis has a name, as xarray requires. True for scalars, which have no axes.
-bool HasAllNames(const ArrayMetadata& array);
+bool HasAllNames(const Array& array);
 
 // The fill value, one item; zeros where the array has none.
-ByteVector FillValueOf(const ArrayMetadata& array);
+ByteVector FillValueOf(const Array& array);
 
 // The properties of an array for `unshard info`, in the axis order of its document; empty where the
 // metadata lack them.
@@ -106,6 +106,6 @@ struct ArrayDescription {
   std::vector<std::uint64_t> chunk_shape;
 };
 
-ArrayDescription Describe(const ArrayMetadata& array);
+ArrayDescription Describe(const Array& array);
 
 }  // namespace unshard

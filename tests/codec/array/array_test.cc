@@ -1,4 +1,4 @@
-#include "codec/array/array_metadata.h"
+#include "codec/array/array.h"
 
 #include <gtest/gtest.h>
 
@@ -7,30 +7,30 @@ namespace {
 
 class Chunks : public testing::Test {
  protected:
-  static ArrayMetadata Array(ArrayDialect dialect) {
-    ArrayMetadata array;
+  static Array ArrayOf(Dialect dialect) {
+    Array array;
     array.dialect = dialect;
     array.data_type = {DataType::Kind::kUnsigned, 2};
     array.shape = {1, 100, 200, 300};
     array.chunk_shape = {1, 64, 64, 64};
-    if (dialect == ArrayDialect::kPrecomputed) array.origin = {0, -64, 0, 10};
+    if (dialect == Dialect::kPrecomputed) array.origin = {0, -64, 0, 10};
     return array;
   }
   const std::vector<std::uint64_t> last_{0, 1, 3, 4};
 };
 
 TEST_F(Chunks, AreClippedAtTheEndExceptInZarr) {
-  ArrayMetadata array = Array(ArrayDialect::kPrecomputed);
+  Array array = ArrayOf(Dialect::kPrecomputed);
   const std::vector<std::uint64_t> clipped{1, 36, 8, 44};
   EXPECT_EQ(ChunkShapeAt(array, *GridOf(array), last_), clipped);
-  array = Array(ArrayDialect::kN5);
+  array = ArrayOf(Dialect::kN5);
   EXPECT_EQ(ChunkShapeAt(array, *GridOf(array), last_), clipped);
-  array = Array(ArrayDialect::kZarr3);
+  array = ArrayOf(Dialect::kZarr3);
   EXPECT_EQ(ChunkShapeAt(array, *GridOf(array), last_), array.chunk_shape);
 }
 
 TEST_F(Chunks, WithoutAFillValueAreZeros) {
-  ArrayMetadata array = Array(ArrayDialect::kN5);
+  Array array = ArrayOf(Dialect::kN5);
   EXPECT_EQ(FillValueOf(array), (ByteVector{0, 0}));
   array.fill_value = ByteVector{1, 2};
   EXPECT_EQ(FillValueOf(array), (ByteVector{1, 2}));
