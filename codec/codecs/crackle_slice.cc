@@ -9,6 +9,7 @@
 namespace unshard {
 namespace {
 
+constexpr unsigned kNoMove = 4;
 constexpr const char* kCrackCode = "crackle chunk: a crack code";
 
 tl::unexpected<Error> DamagedCode(const char* why) {
@@ -118,16 +119,16 @@ class DrawnEdges {
   Status DrawChain(const Corner& start, MoveReader& moves) {
     Corner at = start;
     std::vector<Corner> branches;
-    std::optional<unsigned> last;  // not drawn yet
+    unsigned last = kNoMove;  // not drawn yet
     for (std::uint64_t open = 1; open > 0;) {
       const auto move = moves.Next();
       if (!move) return DamagedCode(" ends within a chain");
-      if (!last || (*move ^ *last) != 2) {
-        if (last) UNSHARD_RETURN_IF_ERROR(DrawEdge(*last, at));
-        last = move;
+      if (last == kNoMove || (*move ^ last) != 2) {
+        if (last != kNoMove) UNSHARD_RETURN_IF_ERROR(DrawEdge(last, at));
+        last = *move;
         continue;
       }
-      last.reset();
+      last = kNoMove;
       if (*move == 1 || *move == 2) {
         branches.push_back(at);
         ++open;
