@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/chain/codec_spec.h"
 #include "codec/codecs/codecs.h"
 #include "codec/codecs/item_values.h"
 #include "codec/codecs/real_items.h"

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "codec/chain/codec_spec.h"
 #include "codec/codecs/codecs.h"
 #include "codec/codecs/item_values.h"
 #include "codec/codecs/real_items.h"

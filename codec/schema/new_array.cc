@@ -12,6 +12,7 @@
 #include "codec/json/number.h"
 #include "codec/precomputed/scale.h"
 #include "codec/pyramid/array_documents.h"
+#include "codec/schema/chunk_shape.h"
 #include "codec/schema/codec_resolution.h"
 #include "codec/schema/sharding_choice.h"
 
