@@ -16,7 +16,6 @@ Result<GridAxis> GridAxis::Regular(std::uint64_t extent, std::uint64_t cell_exte
     return Fail(ErrorCode::kDataLoss, "expected a chunk extent of 1 or more, found 0");
   }
   GridAxis axis;
-  axis.runs_ = {{0, 0, cell_extent}};
   axis.extent_ = extent;
   axis.cells_ = extent / cell_extent + (extent % cell_extent != 0);
   axis.max_cell_extent_ = cell_extent;
@@ -25,7 +24,6 @@ Result<GridAxis> GridAxis::Regular(std::uint64_t extent, std::uint64_t cell_exte
 
 Result<GridAxis> GridAxis::Make(std::uint64_t extent, std::span<const CellRun> runs) {
   GridAxis axis;
-  axis.runs_.clear();
   axis.extent_ = extent;
   std::uint64_t cells = 0, begin = 0;
   for (const CellRun& run : runs) {
@@ -47,12 +45,12 @@ Result<GridAxis> GridAxis::Make(std::uint64_t extent, std::span<const CellRun> r
     return Fail(ErrorCode::kDataLoss, "expected chunk extents whose sum is ", extent,
                 " or more, found ", begin);
   }
+  if (axis.runs_.size() == 1) return Regular(extent, axis.max_cell_extent_);
   axis.cells_ = extent == 0 ? 0 : axis.CellAt(extent - 1) + 1;
   return axis;
 }
 
 const GridAxis::Run& GridAxis::RunOfCell(std::uint64_t cell) const {
-  if (is_regular()) return runs_.front();
   const auto above = std::upper_bound(
       runs_.begin(), runs_.end(), cell,
       [](std::uint64_t wanted, const Run& run) { return wanted < run.first_cell; });
@@ -60,7 +58,6 @@ const GridAxis::Run& GridAxis::RunOfCell(std::uint64_t cell) const {
 }
 
 const GridAxis::Run& GridAxis::RunAt(std::uint64_t position) const {
-  if (is_regular()) return runs_.front();
   const auto above =
       std::upper_bound(runs_.begin(), runs_.end(), position,
                        [](std::uint64_t wanted, const Run& run) { return wanted < run.begin; });
@@ -68,11 +65,13 @@ const GridAxis::Run& GridAxis::RunAt(std::uint64_t position) const {
 }
 
 std::uint64_t GridAxis::CellAt(std::uint64_t position) const {
+  if (is_regular()) return position / max_cell_extent_;
   const Run& run = RunAt(position);
   return run.first_cell + (position - run.begin) / run.cell_extent;
 }
 
 std::uint64_t GridAxis::Begin(std::uint64_t cell) const {
+  if (is_regular()) return cell * max_cell_extent_;
   const Run& run = RunOfCell(cell);
   return run.begin + (cell - run.first_cell) * run.cell_extent;
 }
@@ -82,13 +81,16 @@ std::uint64_t GridAxis::End(std::uint64_t cell) const {
   return begin + std::min(CellExtent(cell), extent_ - begin);
 }
 
-std::uint64_t GridAxis::CellExtent(std::uint64_t cell) const { return RunOfCell(cell).cell_extent; }
+std::uint64_t GridAxis::CellExtent(std::uint64_t cell) const {
+  return is_regular() ? max_cell_extent_ : RunOfCell(cell).cell_extent;
+}
 
 std::optional<std::uint64_t> GridAxis::CellExtentNotDividedBy(std::uint64_t unit) const {
   const auto found = std::find_if(runs_.begin(), runs_.end(),
                                   [&](const Run& run) { return run.cell_extent % unit != 0; });
-  if (found == runs_.end()) return std::nullopt;
-  return found->cell_extent;
+  if (found != runs_.end()) return found->cell_extent;
+  if (is_regular() && max_cell_extent_ % unit != 0) return max_cell_extent_;
+  return std::nullopt;
 }
 
 GridAxis GridAxis::InUnitsOf(std::uint64_t unit) const {

@@ -33,7 +33,7 @@ class GridAxis {
   [[nodiscard]] std::uint64_t cells() const { return cells_; }
   // Whether all cells have the same extent, the clipped end apart; also those that runs have beyond
   // the end, as in all that follows.
-  [[nodiscard]] bool is_regular() const { return runs_.size() == 1; }
+  [[nodiscard]] bool is_regular() const { return runs_.empty(); }
   [[nodiscard]] std::uint64_t max_cell_extent() const { return max_cell_extent_; }
 
   // The cell that contains a position. Requires: position < extent().
@@ -62,7 +62,9 @@ class GridAxis {
   [[nodiscard]] const Run& RunOfCell(std::uint64_t cell) const;
   [[nodiscard]] const Run& RunAt(std::uint64_t position) const;
 
-  std::vector<Run> runs_{{0, 0, 1}};  // at least one, ascending; neighbours differ in extent
+  // Ascending; neighbours differ in extent. Empty where all cells have max_cell_extent_, so that
+  // the axes of most grids take no memory of their own.
+  std::vector<Run> runs_;
   std::uint64_t extent_ = 0, cells_ = 0, max_cell_extent_ = 1;
 };
 
