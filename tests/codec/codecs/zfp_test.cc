@@ -102,7 +102,7 @@ TEST(Zfp, IsThatOfZfpy) {
     return BindZarr3Chain(JsonCursor(json, "codecs"), type, rank);
   };
   if (!(*bind(R"("reversible")", kFloat32Type, 2))->CanDecode())
-    GTEST_SKIP() << "not in this build";
+    GTEST_SKIP() << "not in this build: zfp";
   for (const DataType& type :
        {kFloat32Type, kFloat64Type, kInt32Type, DataType{DataType::Kind::kSigned, 8}, kUint8,
         kUint16, DataType{DataType::Kind::kSigned, 1}, DataType{DataType::Kind::kSigned, 2}}) {
