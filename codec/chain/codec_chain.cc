@@ -23,6 +23,8 @@ constexpr const char* kChunk = "chunk";
 constexpr const char* kUnknown = " is not supported, so voxels cannot be decoded";
 constexpr const char* kUntyped =
     " works on numbers, but the codec before it produces untyped bytes";
+constexpr const char* kOfAnyLength = " does not take items that differ in length";
+constexpr const char* kOfOneLength = " takes only items that differ in length";
 
 tl::unexpected<Error> NotSupported(const CodecSpec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported, codec.at(), why);
@@ -77,6 +79,9 @@ class ChainBinder {
     const bool is_zarr2 = codec.dialect == Dialect::kZarr2;
     if (chain_->to_bytes_) return NotSupported(codec, is_zarr2 ? kUntyped : kUnknown);
     ArrayRepresentation decoded = chain_->encoded();
+    if (decoded.type.size == 0 && codec.definition->dependence != Dependence::kMovedItem) {
+      return NotSupported(codec, kOfAnyLength);
+    }
     // As in numcodecs, a filter of Zarr v2 may take the bytes of items for items of another size.
     decoded.may_change_size = is_zarr2 && !needs_exact_items_;
     UNSHARD_ASSIGN_OR_RETURN(ArrayCodecPtr bound, bind(codec, decoded));
@@ -91,6 +96,10 @@ class ChainBinder {
 
   Status TakeCodec(const CodecSpec& codec, CodecDefinition::BindArrayToBytes bind) {
     if (chain_->to_bytes_) return NotSupported(codec, kUnknown);
+    const bool any_length = chain_->encoded().type.size == 0;
+    if (any_length != codec.definition->takes_any_length) {
+      return NotSupported(codec, any_length ? kOfAnyLength : kOfOneLength);
+    }
     UNSHARD_ASSIGN_OR_RETURN(chain_->to_bytes_, bind(codec, chain_->encoded()));
     return {};
   }
@@ -321,10 +330,11 @@ Status CodecChain::Check(ByteSpan start, std::uint64_t size, ShapeSpan shape) co
   if (start.size() < needed) {
     return RefuseChunk(kChunk, "expected all of its ", needed, " bytes, found ", start.size());
   }
-  return CheckDecoding(start.first(needed), FixedItems(shape));
+  return CheckDecoding(start.first(needed), FixedItems(shape), shape);
 }
 
-Status CodecChain::CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> items) const {
+Status CodecChain::CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> items,
+                                 ShapeSpan shape) const {
   ByteVector decoded;
   for (std::size_t i = bytes_codecs_.size(); i-- > 0;) {
     if (!bytes_codecs_[i]->CanDecode()) return {};
@@ -337,9 +347,12 @@ Status CodecChain::CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> i
     decoded = *std::move(next);
     stored = decoded;
   }
-  if (!items || stored.size() == *items) return {};
-  return RefuseChunk(kChunk, "expected it to decode to exactly ", *items, " bytes, found ",
-                     stored.size());
+  if (items && stored.size() != *items) {
+    return RefuseChunk(kChunk, "expected it to decode to exactly ", *items, " bytes, found ",
+                       stored.size());
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ShapesOf(shape));
+  return to_bytes_->CheckStart(stored, stored.size(), shapes.back());
 }
 
 // That the first `count` array codecs give, or take, voxels of the type and the shape that they

@@ -88,7 +88,8 @@ class CodecChain {
   [[nodiscard]] std::optional<std::uint64_t> FixedItems(ShapeSpan shape) const;
   [[nodiscard]] std::optional<std::uint64_t> WithOverheads(
       std::optional<std::uint64_t> items) const;
-  [[nodiscard]] Status CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> items) const;
+  [[nodiscard]] Status CheckDecoding(ByteSpan stored, std::optional<std::uint64_t> items,
+                                     ShapeSpan shape) const;
   [[nodiscard]] Result<Voxels> DecodeBytes(ByteSpan encoded, const Shape& shape) const;
   [[nodiscard]] Status ExpectDeclared(const Voxels& voxels, std::size_t count,
                                       const Shape& shape) const;

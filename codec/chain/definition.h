@@ -103,6 +103,9 @@ struct CodecDefinition {
   // Whether its specification says that absent inner chunks of shards behind it have the fill value
   // as it encodes that.
   bool encodes_fill_value = false;
+  // Of array-to-bytes codecs: whether they take items that differ in length (DataType::size 0), and
+  // no others.
+  bool takes_any_length = false;
 
   [[nodiscard]] bool CanBind() const {
     return std::visit([](const auto& function) { return function != nullptr; }, bind);

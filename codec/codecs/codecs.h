@@ -21,6 +21,8 @@ namespace unshard {
   each(ReshapeCodec) \
   each(BytesCodec) \
   each(PackBitsCodec) \
+  each(VlenUtf8Codec) \
+  each(VlenBytesCodec) \
   each(N5BlockCodec) \
   each(ShardingIndexedCodec) \
   each(CompressedSegmentationCodec) \

@@ -34,7 +34,7 @@ struct DataType {
     kOpaque,      // no voxels: times, colours, texts
   };
   Kind kind = Kind::kUnsigned;
-  std::uint32_t size = 1;  // bytes of one value
+  std::uint32_t size = 1;  // bytes of one value; 0: kOpaque of values that differ in length
 
   // The size of the parts whose bytes a big-endian encoding reverses: the value, one of the two
   // floats of a complex value, or single bytes of raw values.

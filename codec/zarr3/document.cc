@@ -251,7 +251,7 @@ class ArrayReader {
     return {};
   }
 
-  // Nothing where items differ in length, or the type is not known.
+  // Nothing where the type is not known.
   [[nodiscard]] std::optional<ArrayRepresentation> StoredItems() const {
     const auto item = FindItemType(data_type_);
     if (!item) return std::nullopt;

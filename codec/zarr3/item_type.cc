@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t kMaxSize = std::numeric_limits<std::uint32_t>::max();
 constexpr std::array<std::string_view, 3> kTypesWithLength = {"fixed_length_utf32",
                                                               "null_terminated_bytes", "raw_bytes"};
+constexpr std::array<std::string_view, 3> kTypesOfAnyLength = {"string", "bytes",
+                                                               "variable_length_bytes"};
 
 // The type of a field: {"name": …, "data_type": …}, or in old documents [name, type].
 const JsonValue* TypeOfField(const JsonValue& field) {
@@ -30,7 +32,7 @@ std::optional<std::uint64_t> SizeOfFields(const JsonValue* fields) {
   for (const JsonValue& field : fields->items()) {
     const JsonValue* const type = TypeOfField(field);
     const auto item = type != nullptr ? FindItemType(*type) : std::nullopt;
-    if (!item) return std::nullopt;
+    if (!item || item->size == 0) return std::nullopt;
     size += item->size;
     if (size > kMaxSize) return std::nullopt;
   }
@@ -54,6 +56,7 @@ std::optional<std::uint64_t> SizeOf(const std::string& name, const JsonValue& da
 std::optional<DataType> FindItemType(const JsonValue& data_type) {
   const std::string name = data_type.is_string() ? data_type.text() : TextOf(data_type, "name");
   if (const auto voxel = FindDataType(DataTypeDialect::kZarr, name)) return voxel;
+  if (IsOneOf(kTypesOfAnyLength, name)) return DataType{DataType::Kind::kOpaque, 0};
   const auto size = SizeOf(name, data_type);
   if (!size || *size == 0) return std::nullopt;
   return DataType{DataType::Kind::kRaw, static_cast<std::uint32_t>(*size)};

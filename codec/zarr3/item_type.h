@@ -1,5 +1,5 @@
-// The items of all data types of Zarr v3, those that are no voxels too: texts of a fixed length,
-// times, structs. Pure; thread-safe.
+// The items of all data types of Zarr v3, those that are no voxels too: texts, times,
+// structs. Pure; thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace unshard {
 
 // The items of `data_type`, a name or an object with one, as chunks store them: an item of a type
-// without voxels is kRaw of its size. Nothing where the type is not known, or items differ in
-// length.
+// without voxels is kRaw of its size, and kOpaque of size 0 where items differ in length. Nothing
+// where the type is not known.
 std::optional<DataType> FindItemType(const JsonValue& data_type);
 
 }  // namespace unshard

@@ -531,7 +531,7 @@ std::set<std::string> NamesIn(Dialect dialect) {
   std::set<std::string> names;
   for (const CodecDefinition* const codec : CodecDefinitions()) {
     for (const CodecDefinition::Name& each : codec->names) {
-      if (each.dialect != dialect || !codec->CanBind()) continue;
+      if (each.dialect != dialect || !codec->CanBind() || codec->takes_any_length) continue;
       names.emplace(each.name);
       if (!each.when.empty()) names.emplace(each.when);
     }

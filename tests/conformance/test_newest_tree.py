@@ -1,11 +1,15 @@
 """Arrays that zarr-python 3.4 writes and older peers do not know: shards of several shapes, and items that are no
 voxels. It reads and writes them through the mount, where all are unsharded."""
 
+import errno
 import json
+import os
 import pathlib
 import shutil
+import struct
 import subprocess
 
+import numcodecs
 import numpy as np
 import pytest
 import tensorstore as ts
@@ -67,6 +71,21 @@ def test_chunks_that_are_written_reach_the_shards(source, mount, tree, work):
     mounted.unmount()
     tree("same", expected, source)
     tree("same", expected, mount(source, "ro").path)
+
+
+def test_texts_of_another_number_are_refused_at_close(source, mount):
+    zstd = numcodecs.Zstd(level=0)
+    chunk = mount(source).path / "string" / "c" / "1"
+    right = zstd.decode(chunk.read_bytes())
+    assert right[:4] == struct.pack("<I", 2)
+    for damaged in [struct.pack("<I", 3) + right[4:], right[:-1], right + b"\0", b""]:
+        file = chunk.open("wb")
+        file.write(zstd.encode(damaged))
+        with pytest.raises(OSError, match=os.strerror(errno.EINVAL)):
+            file.close()
+        assert zstd.decode(chunk.read_bytes()) == right
+    chunk.write_bytes(zstd.encode(struct.pack("<III", 2, 0, 0)))
+    assert chunk.read_bytes() == zstd.encode(struct.pack("<III", 2, 0, 0))
 
 
 def test_a_resized_array_gets_more_shards(source, mount, tree, work):

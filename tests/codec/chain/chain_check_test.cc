@@ -303,6 +303,7 @@ TEST(ZarrCheckTest, SizesFollowOnlyFromWhatIsKnown) {
                  R"("bytes")"),
             240u);
   EXPECT_EQ(size(R"("string")", R"("vlen-utf8")"), std::nullopt);
+  EXPECT_EQ(size(R"("string")", R"("bytes")"), std::nullopt);
   EXPECT_EQ(size(R"("int4")", R"("bytes")"), 6u) << "an item is a byte";
   EXPECT_EQ(size(R"("int4")", R"("packbits")"), std::nullopt);
   const auto structure = [](const std::string& name, const std::string& fields) {
@@ -324,8 +325,56 @@ TEST(ZarrCheckTest, SizesFollowOnlyFromWhatIsKnown) {
   EXPECT_EQ(size(R"("uint8")", R"("bytes", {"name": "numcodecs.shuffle"})"), std::nullopt);
 }
 
+// A chunk as numcodecs writes it.
+ByteVector VlenChunk(const std::vector<std::string>& items) {
+  ByteVector chunk;
+  AppendU32Le(chunk, static_cast<std::uint32_t>(items.size()));
+  for (const std::string& item : items) {
+    AppendU32Le(chunk, static_cast<std::uint32_t>(item.size()));
+    chunk.insert(chunk.end(), item.begin(), item.end());
+  }
+  return chunk;
+}
+
+TEST(ZarrCheckTest, TextsAreAsManyAsTheChunkHasItems) {
+  const std::string transpose = R"({"name": "transpose", "configuration": {"order": [1, 0]}})";
+  const std::vector<std::string> items = {"a", "bc", "", "\xc3\xa9", "\xe6\x97\xa5", "x"};
+  struct {
+    const char* type;
+    std::string codecs;
+    std::string name;
+  } const cases[] = {{R"("string")", R"("vlen-utf8")", "vlen-utf8"},
+                     {R"("string")", transpose + R"(, "vlen-utf8")", "vlen-utf8"},
+                     {R"("bytes")", R"({"name": "vlen-bytes", "configuration": {}})", "vlen-bytes"},
+                     {R"("variable_length_bytes")", R"("vlen-bytes")", "vlen-bytes"}};
+  for (const auto& [type, codecs, name] : cases) {
+    const Check plain = ZarrCheck(type, codecs);
+    const Check packed = ZarrCheck(type, codecs + ", " + kGzip);
+    const auto refusal = [&](const ByteVector& chunk) {
+      const std::string of_plain = Refusal(plain, {2, 1}, chunk);
+      const std::string of_packed = Refusal(packed, {2, 1}, GzipEncode(chunk));
+      EXPECT_TRUE(chunk.empty() || of_packed == of_plain) << of_packed;
+      return of_plain;
+    };
+    const ByteVector right = VlenChunk(items);
+    EXPECT_EQ(refusal(right), "");
+    for (std::size_t size = 0; size < right.size(); ++size) {
+      EXPECT_NE(refusal(First(right, size)), "") << size;
+    }
+    EXPECT_EQ(refusal(VlenChunk({"a", "b"})), name + ": expected 6 items, found 2");
+    EXPECT_EQ(refusal(VlenChunk(std::vector<std::string>(7))),
+              name + ": expected 6 items, found 7");
+    ByteVector damaged = right;
+    damaged[7] = 0x7f;
+    EXPECT_EQ(refusal(damaged), name + ": item 0 reaches beyond the end of the chunk");
+    damaged = right;
+    damaged.push_back(0);
+    EXPECT_EQ(refusal(damaged), name + ": expected nothing after the last item, found 1 bytes");
+  }
+}
+
 TEST(ZarrCheckTest, CompressorsAfterUnknownCodecsStillHaveToDecode) {
-  const Check strings = ZarrCheck(R"("string")", std::string(R"("vlen-utf8", )") + kGzip);
+  const Check strings = ZarrCheck(R"("mine")", std::string(R"("vlen-utf8", )") + kGzip);
   EXPECT_EQ(Refusal(strings, {0, 0}, GzipEncode(ByteVector(1000, 1))), "");
   EXPECT_NE(Refusal(strings, {0, 0}, ByteVector(1000, 1)), "");
   const Check unknown = ZarrCheck(R"("uint8")", R"("bytes", {"name": "mine"})");
