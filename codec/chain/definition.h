@@ -113,6 +113,9 @@ struct CodecDefinition {
   [[nodiscard]] bool IsBytesToBytes() const {
     return std::holds_alternative<BindBytesToBytes>(bind);
   }
+  [[nodiscard]] bool IsArrayToBytes() const {
+    return std::holds_alternative<BindArrayToBytes>(bind);
+  }
   // The option of this name; null: it has none.
   [[nodiscard]] const CodecOption* FindOption(std::string_view name) const;
   // The first name in a dialect; null: it has none.

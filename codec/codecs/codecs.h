@@ -33,6 +33,7 @@ namespace unshard {
   each(JpegXlCodec) \
   each(ZfpcCodec) \
   each(ZfpCodec) \
+  each(ZfpyCodec) \
   each(ZstdCodec) \
   each(GzipCodec) \
   each(ZlibCodec) \
@@ -42,6 +43,7 @@ namespace unshard {
   each(Lz4BlocksCodec) \
   each(LzmaCodec) \
   each(ShuffleCodec) \
+  each(ConditionalCodec) \
   each(Crc32cCodec) \
   each(Crc32Codec) \
   each(Adler32Codec) \

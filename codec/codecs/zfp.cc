@@ -1,8 +1,9 @@
-// zfp of Zarr v3, and the encoding zfpc of precomputed volumes (reading only), by libzfp.
+// zfp of Zarr v3, numcodecs.zfpy, and the encoding zfpc of precomputed volumes (reading only), by
+// libzfp.
 //
-// Zarr: a stream without zfp's header. The last dimension of the chunk is zfp's x. Integers of 1
-// and 2 bytes are stored as the highest bits but one of integers of 4 bytes, unsigned ones less
-// their middle.
+// Zarr: a stream, with zfp's header in numcodecs.zfpy. The last dimension of the chunk is zfp's x.
+// Integers of 1 and 2 bytes are stored as the highest bits but one of integers of 4 bytes, unsigned
+// ones less their middle.
 //
 // zfpc: "zfpc", version 0; a byte with the type (bits 0 to 2, as zfp numbers them); the extents x,
 // y, z and channels, 4 bytes each, 0: no such dimension; a byte with a bit for each dimension that
@@ -114,9 +115,12 @@ class ZfpStream {
     return decoded;
   }
 
-  Result<ByteVector> Write(ByteVector plain) {
+  Result<ByteVector> Write(ByteVector plain, bool has_header) {
     SetField(plain.data());
     Open({}, zfp_stream_maximum_size(stream_.get(), field_.get()) + kHeaderBytes);
+    if (has_header && zfp_write_header(stream_.get(), field_.get(), ZFP_HEADER_FULL) == 0) {
+      return Fail(ErrorCode::kInvalidArgument, "zfp: it cannot write a header");
+    }
     const std::size_t written = zfp_compress(stream_.get(), field_.get());
     if (written == 0) return Fail(ErrorCode::kInvalidArgument, "zfp: it cannot encode the chunk");
     // Streams have whole words of 8 bytes, also where the library writes single bytes.
@@ -179,11 +183,12 @@ Result<ByteVector> ReadZfp(ByteSpan encoded, const ZfpArray& array,
   return stream.Read(encoded, !mode.has_value());
 }
 
-Result<ByteVector> WriteZfp(ByteVector plain, const ZfpArray& array, const ZfpMode& mode) {
+Result<ByteVector> WriteZfp(ByteVector plain, const ZfpArray& array, const ZfpMode& mode,
+                            bool has_header) {
   ZfpStream stream(array);
   if (!stream.is_made()) return NoMemory("zfp");
   UNSHARD_RETURN_IF_ERROR(stream.SetMode(mode));
-  return stream.Write(std::move(plain));
+  return stream.Write(std::move(plain), has_header);
 }
 
 std::string ZfpVersion() {
@@ -200,7 +205,7 @@ constexpr Library kLibzfp = {"zfp", "libzfp"};
 Result<ByteVector> ReadZfp(ByteSpan, const ZfpArray&, const std::optional<ZfpMode>&) {
   return NotInBuild(kLibzfp, "zfp");
 }
-Result<ByteVector> WriteZfp(ByteVector, const ZfpArray&, const ZfpMode&) {
+Result<ByteVector> WriteZfp(ByteVector, const ZfpArray&, const ZfpMode&, bool) {
   return NotInBuild(kLibzfp, "zfp");
 }
 #endif
@@ -216,8 +221,13 @@ bool IsZfpType(const DataType& type) {
 
 class Zfp final : public ArrayToBytesCodec {
  public:
-  Zfp(const CodecSpec& spec, const DataType& type, const ZfpMode& mode)
-      : subject_(spec.at()), key_(spec.DecodingKey()), type_(type), mode_(mode) {}
+  // `has_header`: of zfp, which tells how to read the stream.
+  Zfp(const CodecSpec& spec, const DataType& type, const ZfpMode& mode, bool has_header)
+      : subject_(spec.at()),
+        key_(spec.DecodingKey()),
+        type_(type),
+        mode_(mode),
+        has_header_(has_header) {}
 
   [[nodiscard]] Status CanDecode() const override {
     return kLibzfp.in_build() ? Status() : NotInBuild(kLibzfp, subject_);
@@ -232,13 +242,14 @@ class Zfp final : public ArrayToBytesCodec {
     if (decoded.bytes().empty()) return ByteVector();
     ByteVector items = std::move(decoded).TakeBytes();
     if (type_.size < 4) items = Promoted(items);
-    return WriteZfp(std::move(items), array, mode_);
+    return WriteZfp(std::move(items), array, mode_, has_header_);
   }
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded, ShapeSpan shape) const override {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(type_, shape));
     Shape voxels(shape.begin(), shape.end());
     if (size == 0) return Voxels::Make(type_, std::move(voxels), {});
-    UNSHARD_ASSIGN_OR_RETURN(ByteVector items, ReadZfp(encoded, ArrayOf(shape), mode_));
+    const auto mode = has_header_ ? std::nullopt : std::optional(mode_);
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector items, ReadZfp(encoded, ArrayOf(shape), mode));
     if (type_.size < 4) items = Demoted(items);
     return Voxels::Make(type_, std::move(voxels), std::move(items));
   }
@@ -284,6 +295,7 @@ class Zfp final : public ArrayToBytesCodec {
   const JsonValue key_;
   const DataType type_;
   const ZfpMode mode_;
+  const bool has_header_;
 };
 
 Result<unsigned> ParseUnsignedOption(const CodecSpec& spec, const char* key, std::uint64_t most) {
@@ -334,7 +346,44 @@ Result<ArrayToBytesCodecPtr> BindZfp(const CodecSpec& spec, const ArrayRepresent
                 " takes up to 4 dimensions of int8 to int64, uint8, uint16, float32 or float64");
   }
   UNSHARD_ASSIGN_OR_RETURN(const ZfpMode mode, ParseZfpMode(spec));
-  return std::make_shared<Zfp>(spec, decoded.type, mode);
+  return std::make_shared<Zfp>(spec, decoded.type, mode, false);
+}
+
+// numcodecs numbers the modes as zfp does. Without a tolerance an accurate stream is reversible.
+Result<ZfpMode> ParseZfpyMode(const CodecSpec& spec) {
+  ZfpMode mode;
+  UNSHARD_ASSIGN_OR_RETURN(const auto member, spec.options().Find("mode"));
+  std::uint64_t number = 4;
+  if (member) {
+    UNSHARD_ASSIGN_OR_RETURN(number, member->Unsigned(2, 5));
+  }
+  if (number == 5) return mode;
+  const char* const names[] = {"rate", "precision", "tolerance"};
+  UNSHARD_ASSIGN_OR_RETURN(const auto option, spec.options().Find(names[number - 2]));
+  double value = -1;
+  if (option) {
+    UNSHARD_ASSIGN_OR_RETURN(value, FiniteNumberAt(*option));
+  }
+  if (value < 0) return mode;
+  if (value == 0 || (number < 4 && value > 64)) {
+    return option->Expected("-1 or a number above 0, for a rate or precision at most 64");
+  }
+  constexpr ZfpMode::Kind kKinds[] = {ZfpMode::Kind::kRate, ZfpMode::Kind::kPrecision,
+                                      ZfpMode::Kind::kAccuracy};
+  mode.kind = kKinds[number - 2];
+  mode.number = value;
+  mode.precision = static_cast<unsigned>(std::min(value, 64.0));
+  return mode;
+}
+
+Result<ArrayToBytesCodecPtr> BindZfpy(const CodecSpec& spec, const ArrayRepresentation& decoded) {
+  const bool is_taken = IsZfpType(decoded.type) && decoded.type.size >= 4 && decoded.rank <= 4;
+  if (!is_taken || decoded.big_endian) {
+    return Fail(ErrorCode::kNotSupported, spec.at(),
+                " takes up to 4 dimensions of little-endian int32, int64, float32 or float64");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const ZfpMode mode, ParseZfpyMode(spec));
+  return std::make_shared<Zfp>(spec, decoded.type, mode, true);
 }
 
 // --- Precomputed volumes
@@ -447,6 +496,13 @@ const Library& Libzfp() { return kLibzfp; }
 const CodecDefinition& ZfpCodec() {
   static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr3, "zfp"}};
   static constexpr CodecDefinition kDefinition{.names = kNames, .bind = &BindZfp};
+  return kDefinition;
+}
+
+const CodecDefinition& ZfpyCodec() {
+  static constexpr CodecDefinition::Name kNames[] = {{Dialect::kZarr2, "zfpy"}};
+  static constexpr CodecDefinition kDefinition{
+      .names = kNames, .bind = &BindZfpy, .describes_itself = true};
   return kDefinition;
 }
 

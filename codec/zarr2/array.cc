@@ -42,7 +42,7 @@ Result<char> ParseLetter(const JsonCursor& value, char a, char b) {
 }
 
 // Collects the filters and the compressor in the order of encoding. Zarr v2 does not name `bytes`,
-// which stores items as the filters give them.
+// which stores items as the filters give them where the compressor does not encode items itself.
 class ChainParser {
  public:
   explicit ChainParser(bool is_big_endian) : is_big_endian_(is_big_endian) {}
@@ -61,6 +61,7 @@ class ChainParser {
       TakeBytes();
     } else {
       has_filters_ = true;
+      has_bytes_ |= spec.definition != nullptr && spec.definition->IsArrayToBytes();
     }
     chain_.push_back(std::move(spec));
     return {};

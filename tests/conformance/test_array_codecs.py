@@ -494,3 +494,21 @@ def test_zfp_is_that_of_zfpy(tmp_path, array_codec, dtype):
             read(array_codec, path, zfpy.decompress_numpy(zfpy.compress_numpy(values, **options)))
             write(array_codec, path, new, values)
             assert (new / key).read_bytes() == (path / key).read_bytes(), configuration
+
+
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
+@pytest.mark.parametrize("dtype", ["<f4", "<f8", "<i4", "<i8"])
+def test_zfpy_of_numcodecs(tmp_path, array_codec, dtype):
+    rng, _ = draws(10, np.dtype(dtype).num)
+    modes = [{}, {"mode": 2, "rate": 16}, {"mode": 3, "precision": 20}, {"mode": 4, "tolerance": 0.1}]
+    for rank in (1, 2, 3, 4):
+        for number, options in enumerate(modes[:4 if dtype[1] == "f" else 3]):
+            shape, chunks = random_grid(rng, rank)
+            values = (rng.random(shape) * 1000).astype(dtype)
+            path, new = tmp_path / f"{rank}-{number}", tmp_path / f"new-{rank}-{number}"
+            array = zarr.create_array(path, shape=shape, chunks=chunks, dtype=dtype, compressors=None,
+                                      serializer=numcodecs3.ZFPY(**options))
+            array[...] = values
+            read(array_codec, path, array[...])
+            write(array_codec, path, new, values)
+            same_files(path, new)
