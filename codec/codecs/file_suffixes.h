@@ -1,4 +1,5 @@
-// The codecs of compressed chunk files, by the suffixes of their names.
+// The codecs of compressed files: by the suffixes of their names, and by the Content-Encoding of a
+// server.
 #pragma once
 
 #include <string_view>
@@ -10,6 +11,10 @@ namespace unshard {
 
 // The codec of one of kCompressionSuffixes. Never null.
 BytesCodecPtr CodecOfSuffix(std::string_view suffix);
+
+// The codec of a Content-Encoding in lower case: "gzip" and its like, and what CloudFiles gives to
+// objects ("br", "zstd", "xz", "lzma", "bz2", "bzip2"); null for another.
+BytesCodecPtr CodecOfContentEncoding(std::string_view encoding);
 
 // The codec "br", which no document names. Never null.
 BytesCodecPtr MakeBrotli();

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "codec/codecs/gzip.h"
+#include "codec/codecs/file_suffixes.h"
 #include "codec/core/crc32c.h"
 #include "store/http/redirects.h"
 #include "store/http/retry.h"
@@ -29,11 +29,12 @@ Result<Bytes> Decoded(HttpResponse& response, std::uint64_t max_bytes) {
   ByteVector bytes = std::move(response.body);
   const auto encodings = ContentEncodings(response.headers);
   for (auto encoding = encodings.rbegin(); encoding != encodings.rend(); ++encoding) {
-    if (*encoding != "gzip") {
+    const BytesCodecPtr codec = CodecOfContentEncoding(*encoding);
+    if (!codec) {
       return Fail(ErrorCode::kNotSupported, "the server sends the Content-Encoding '", *encoding,
-                  "' although none was asked for; only gzip is decoded");
+                  "', which is not decoded here; expected gzip, br, zstd, xz or bz2");
     }
-    auto plain = GzipDecode(bytes, max_bytes);
+    auto plain = codec->Decode(bytes, max_bytes);
     if (!plain) return Forward(std::move(plain).error(), "decoding the answer of the server");
     bytes = *std::move(plain);
   }

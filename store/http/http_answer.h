@@ -45,8 +45,8 @@ struct HttpAnswer {
 
 // Fails with kPermissionDenied for 401 and 403, with kUnavailable for every other status and for an
 // answer that breaks HTTP (errno EPROTO, except for statuses that are retried), and with
-// kNotSupported for an encoding that is not gzip.
-// `max_whole_bytes` bounds what gzip may grow to (kResourceExhausted).
+// kNotSupported for an encoding that is not decoded, or that this build lacks.
+// `max_whole_bytes` bounds what may be decoded (kResourceExhausted).
 Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
                               std::uint64_t max_whole_bytes);
 

@@ -135,10 +135,9 @@ std::vector<std::string> ContentEncodings(const HttpHeaders& headers) {
     std::string_view rest = header.value;
     while (!rest.empty()) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string token = LowerCase(std::string(Trimmed(rest.substr(0, comma))));
-      if (!token.empty() && token != "identity" && token != "aws-chunked") {
-        encodings.push_back(token == "x-gzip" ? "gzip" : token);
-      }
+      std::string token = LowerCase(std::string(Trimmed(rest.substr(0, comma))));
+      const bool changes = !token.empty() && token != "identity" && token != "aws-chunked";
+      if (changes) encodings.push_back(std::move(token));
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
   }
