@@ -50,6 +50,11 @@ class DatasetParser {
   // What only voxels need.
   Status TakeVoxels() {
     const Status axes = TakeAxes();
+    const JsonValue* const labels = document_.value().Find("isLabelMultiset");
+    if (labels != nullptr && labels->is_boolean() && labels->boolean()) {
+      return Fail(ErrorCode::kNotSupported, MemberPath(document_.path(), "isLabelMultiset"),
+                  ": label multisets are not supported; their blocks are no voxels");
+    }
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, document_.Member("dataType"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, cursor.String());
     const auto type = FindDataType(DataTypeDialect::kN5, name);

@@ -12,8 +12,9 @@ namespace unshard {
 namespace {
 
 // Of groups and levels of pyramids, beside those of every dataset.
-constexpr std::array kPyramidMembers = {"n5",     "codecs", "multiScale",     "downsamplingFactors",
-                                        "scales", "offset", "pixelResolution"};
+constexpr std::array kPyramidMembers = {
+    "n5",     "codecs",          "multiScale", "downsamplingFactors", "scales",
+    "offset", "pixelResolution", "transform",  "multiscales"};
 
 // A list of N5 with a number for each of `rank` axes, slowest first. `name`: for messages.
 Result<std::vector<double>> NumbersAt(const JsonValue& list, std::size_t rank,
@@ -53,27 +54,97 @@ std::optional<Pixel> PixelOf(const JsonValue& attributes, std::size_t rank) {
   return Pixel{ReversedAxes(*std::move(size)), unit.empty() ? "nm" : unit};
 }
 
-// Axes without a name have those of the convention.
-std::vector<PyramidAxis> NamedAxesOf(const Array& array) {
+// What COSEM's `transform` of a level says, slowest axis first: `translate` is where the centre of
+// the first voxel is.
+struct CosemTransform {
+  std::vector<std::string> axes;
+  std::vector<double> scale, translate;
+  DimensionUnits units;
+};
+
+// Nothing where `owner` has none, or an attribute of another form by this name.
+std::optional<CosemTransform> TransformIn(const JsonValue& owner, std::size_t rank) {
+  const JsonValue* const json = owner.Find("transform");
+  if (json == nullptr || !json->is_object()) return std::nullopt;
+  auto scale = NumbersOf(json->Find("scale"), rank);
+  auto translate = NumbersOf(json->Find("translate"), rank);
+  const auto& names = ItemsOf(*json, "axes");
+  const JsonValue* const units = json->Find("units");
+  auto parsed = units != nullptr ? ParseUnitTexts(JsonCursor(*units, ""), rank)
+                                 : tl::unexpected<Error>(Error{});
+  if (!scale || !translate || names.size() != rank || !parsed) return std::nullopt;
+  CosemTransform transform{{}, *std::move(scale), *std::move(translate), *std::move(parsed)};
+  for (const JsonValue& name : names) {
+    if (!name.is_string()) return std::nullopt;
+    transform.axes.push_back(name.text());
+  }
+  // Both names are in use.
+  if (TextOf(*json, "order") != "F" && TextOf(*json, "ordering") != "F") return transform;
+  return CosemTransform{ReversedAxes(transform.axes), ReversedAxes(transform.scale),
+                        ReversedAxes(transform.translate), ReversedAxes(transform.units)};
+}
+
+// That of the level itself, or of its group.
+std::optional<CosemTransform> TransformOf(const JsonValue& group, const PyramidLevel& level) {
+  if (auto own = TransformIn(level.array.attributes, level.array.rank())) return own;
+  for (const JsonValue& multiscale : ItemsOf(group, "multiscales")) {
+    for (const JsonValue& dataset : ItemsOf(multiscale, "datasets")) {
+      if (TextOf(dataset, "path") == level.path) return TransformIn(dataset, level.array.rank());
+    }
+  }
+  return std::nullopt;
+}
+
+// Axes without a name have that of COSEM's transform, or of the convention.
+std::vector<PyramidAxis> NamedAxesOf(const JsonValue& group, const PyramidLevel& level) {
+  const Array& array = level.array;
+  const auto transform = TransformOf(group, level);
   static constexpr std::array<const char*, 5> kByConvention = {"x", "y", "z", "c", "t"};
   std::vector<PyramidAxis> axes = AxesOf(array);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (i < array.axis_names.size() && array.axis_names[i]) continue;
     const std::size_t from_fastest = axes.size() - 1 - i;
+    if (transform) {
+      axes[i] = AxisNamed(transform->axes[i]);
+      continue;
+    }
     axes[i] = AxisNamed(from_fastest < kByConvention.size() ? kByConvention[from_fastest]
                                                             : "dim" + std::to_string(from_fastest));
   }
   return axes;
 }
 
-// The resolution of a level is `pixelResolution` times its factors, else its own `resolution`
-// (TensorStore), else its factors in nanometres.
+// Its corner is still that of the centre of the first voxel.
+Result<LevelPosition> PositionBy(const CosemTransform& transform, const std::string& name,
+                                 std::vector<PyramidAxis>& axes) {
+  LevelPosition position;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const double unit =
+        TakeUnit({1, transform.units[axis].value_or(DimensionUnit{}).base}, axes[axis]);
+    position.resolution.push_back(transform.scale[axis] * unit);
+    position.corner.push_back(transform.translate[axis] * unit);
+    if (position.resolution.back() > 0) continue;
+    return Fail(ErrorCode::kDataLoss, name, "transform: expected a scale above 0");
+  }
+  return position;
+}
+
+// COSEM's transform says all; else the resolution of a level is `pixelResolution` times its
+// factors, else its own `resolution` (TensorStore), else its factors in nanometres.
 Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<PyramidLevel>& levels,
                                  std::size_t level, PyramidGeometry& geometry) {
   const Array& array = levels[level].array;
   const std::size_t rank = array.rank();
   LevelPosition position;
   const std::string name = levels[level].path.empty() ? "" : levels[level].path + ": ";
+  if (const auto transform = TransformOf(group, levels[level])) {
+    UNSHARD_ASSIGN_OR_RETURN(position, PositionBy(*transform, name, geometry.axes));
+    const auto& finest = level == 0 ? position.resolution : geometry.levels[0].resolution;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      position.corner[axis] += (finest[axis] - position.resolution[axis]) / 2;
+    }
+    return position;
+  }
   position.corner.resize(rank);
   if (const JsonValue* offset = array.attributes.Find("offset")) {
     UNSHARD_ASSIGN_OR_RETURN(position.corner, NumbersAt(*offset, rank, name + "offset"));
@@ -148,7 +219,7 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
                                      const std::vector<PyramidLevel>& levels) {
   PyramidGeometry geometry;
   if (levels.empty()) return geometry;
-  geometry.axes = NamedAxesOf(levels.front().array);
+  geometry.axes = NamedAxesOf(attributes, levels.front());
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (levels[i].array.rank() != geometry.axes.size()) {
       return Fail(ErrorCode::kDataLoss, levels[i].path,

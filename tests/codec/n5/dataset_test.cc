@@ -32,6 +32,14 @@ TEST(N5Dataset, AxesAreReversed) {
   EXPECT_EQ(*WriteN5Dataset(*array), ParseJson(kDataset).value());
 }
 
+TEST(N5Dataset, LabelMultisetsAreNoVoxels) {
+  const auto array = ParseN5Dataset(WithMember(kDataset, "isLabelMultiset", "true"));
+  ASSERT_FALSE(array);
+  EXPECT_EQ(array.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(array.error().message.find("isLabelMultiset"), std::string::npos);
+  EXPECT_TRUE(ParseN5Dataset(WithMember(kDataset, "isLabelMultiset", "false")));
+}
+
 TEST(N5Dataset, TheFirstVersionHadOneNameForTheCompression) {
   JsonValue document = ParseJson(WithMember(kDataset, "compressionType", "\"raw\"")).value();
   document.Erase("compression");

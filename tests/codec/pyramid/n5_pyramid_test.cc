@@ -50,6 +50,51 @@ TEST(N5Pyramid, TheFirstVoxelTimesTheFactorsIsTheResolution) {
   EXPECT_EQ(read->axes[0].unit, "nm");
 }
 
+// The centre of the first voxel of the coarse level is 12 nm behind that of the fine one along x:
+// its corner is where that of the fine level is.
+constexpr const char* kFine =
+    R"({"axes":["z","x"],"scale":[40,8],"translate":[0,16],"units":["nm","nm"]})";
+constexpr const char* kCoarse =
+    R"({"order":"F","axes":["x","z"],"scale":[32,40],"translate":[28,0],"units":["nm","nm"]})";
+
+TEST(N5Pyramid, TheTransformOfCosemIsRead) {
+  const std::string fine = std::string(R"({"transform":)") + kFine + "}";
+  const std::string coarse = std::string(R"({"transform":)") + kCoarse + "}";
+  const std::string group =
+      std::string(R"({"multiscales":[{"datasets":[{"path":"s1","transform":)") + kCoarse +
+      R"(},{"path":"s0","transform":)" + kFine + "}]}]}";
+  auto levels = Levels(fine, coarse);
+  auto unnamed = Levels("{}", "{}");
+  for (PyramidLevel& level : unnamed) level.array.axis_names.clear();
+  for (const auto& read :
+       {GeometryOfN5(*ParseJson("{}"), levels), GeometryOfN5(*ParseJson(group), unnamed)}) {
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->levels[0].resolution, (std::vector<double>{40, 8}));
+    EXPECT_EQ(read->levels[1].resolution, (std::vector<double>{40, 32}));
+    EXPECT_EQ(read->levels[0].corner, (std::vector<double>{0, 16}));
+    EXPECT_EQ(read->levels[1].corner, (std::vector<double>{0, 16}));
+    EXPECT_EQ(read->axes[0].name, "z");
+    EXPECT_EQ(read->axes[1].unit, "nm");
+    EXPECT_TRUE(read->warnings.empty());
+  }
+}
+
+TEST(N5Pyramid, ATransformOfAnotherFormIsAnAttribute) {
+  for (const char* text : {R"({"transform":[1,0,0]})", R"({"transform":{"scale":[1,1]}})",
+                           R"({"transform":{"axes":["z","x"],"scale":[1],"translate":[0,0],)"
+                           R"("units":["nm","nm"]}})"}) {
+    const auto read = GeometryOfN5(*ParseJson("{}"), Levels(text, "{}"));
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->warnings.size(), 1U) << text;
+  }
+  const auto damaged =
+      GeometryOfN5(*ParseJson("{}"), Levels(R"({"transform":{"axes":["z","x"],"scale":[1,0],)"
+                                            R"("translate":[0,0],"units":["nm","nm"]}})",
+                                            "{}"));
+  ASSERT_FALSE(damaged);
+  EXPECT_NE(damaged.error().message.find("s0: transform"), std::string::npos);
+}
+
 TEST(N5Pyramid, LevelsWithoutFactorsAreTwiceAsCoarseEach) {
   const auto read = GeometryOfN5(*ParseJson("{}"), Levels("{}", "{}"));
   ASSERT_TRUE(read);
