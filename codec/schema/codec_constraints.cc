@@ -355,9 +355,10 @@ JsonValue& OptionsOf(CodecSpec& codec) {
 void SetChain(CodecSpec& codec, std::string_view option, ChainSpec chain) {
   OptionsOf(codec).Set(option, CodecsJson(chain));
   std::erase_if(codec.chains, [&](const auto& each) { return each.first == option; });
-  for (const CodecOption& each : codec.definition->options) {
-    if (each.name == option) codec.chains.emplace_back(each.name, std::move(chain));
-  }
+  const auto& options = codec.definition->options;
+  const auto known = std::find_if(options.begin(), options.end(),
+                                  [&](const CodecOption& each) { return each.name == option; });
+  if (known != options.end()) codec.chains.emplace_back(known->name, std::move(chain));
 }
 
 ChainSpec OfKind(const ChainSpec& chain, CodecKind kind) {
