@@ -57,7 +57,13 @@ Result<Array> ForVoxels(Result<Array> array) {
 }
 
 Result<ChunkGrid> GridOf(const Array& array) {
+  if (array.rectilinear) return *array.rectilinear;
   return ChunkGrid::Make(array.shape, array.chunk_shape, array.origin);
+}
+
+void SetGrid(Array& array, const ChunkGrid& grid) {
+  array.chunk_shape = grid.chunk_shape();
+  array.rectilinear = grid.is_regular() ? std::nullopt : std::optional(grid);
 }
 
 bool ListsFastestAxisFirst(Dialect dialect) { return !IsZarr(dialect); }
@@ -68,7 +74,7 @@ bool ClipsChunks(Dialect dialect) {
 
 std::vector<std::uint64_t> ChunkShapeAt(const Array& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell) {
-  return ClipsChunks(array.dialect) ? grid.ClippedShape(cell) : grid.chunk_shape();
+  return ClipsChunks(array.dialect) ? grid.ClippedShape(cell) : grid.WholeShape(cell);
 }
 
 bool HasAllNames(const Array& array) {
@@ -84,7 +90,8 @@ ByteVector FillValueOf(const Array& array) {
 ArrayDescription Describe(const Array& array) {
   const bool lower = array.dialect == Dialect::kPrecomputed;
   return {lower ? LowerCase(array.type_name) : array.type_name, EncodingOf(array),
-          Listed(array, array.shape), Listed(array, array.chunk_shape)};
+          Listed(array, array.shape),
+          array.rectilinear ? std::vector<std::uint64_t>() : Listed(array, array.chunk_shape)};
 }
 
 }  // namespace unshard

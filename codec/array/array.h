@@ -44,6 +44,8 @@ struct Array {
   std::vector<std::uint64_t> shape;
   std::vector<std::int64_t> origin;        // voxel_offset; zeros in other formats
   std::vector<std::uint64_t> chunk_shape;  // of inner chunks, where the array is sharded
+  // Zarr v3 without sharding, where chunks differ in shape; chunk_shape has the largest extents.
+  std::optional<ChunkGrid> rectilinear;
   // Zarr v3 with sharding. Precomputed shards need not be boxes: `sharding` describes them.
   std::optional<std::vector<std::uint64_t>> shard_shape;
   std::vector<std::optional<std::string>> axis_names;  // empty: the document has none
@@ -72,6 +74,8 @@ Result<Array> ForVoxels(Result<Array> array);
 
 // The grid of inner chunks, with the array's origin. Fails as ChunkGrid::Make does.
 Result<ChunkGrid> GridOf(const Array& array);
+// Makes `grid` that of the chunks of an array that is not sharded, from 0. Requires: Zarr v3.
+void SetGrid(Array& array, const ChunkGrid& grid);
 
 // Whether documents and chunk names of the format list axes fastest first, the reverse of the lists
 // of Array.
@@ -98,7 +102,7 @@ bool HasAllNames(const Array& array);
 ByteVector FillValueOf(const Array& array);
 
 // The properties of an array for `unshard info`, in the axis order of its document; empty where the
-// metadata lack them.
+// metadata lack them, or chunks differ in shape.
 struct ArrayDescription {
   std::string data_type;
   std::string encoding;  // "raw", "bytes, zstd", the name of the compressor

@@ -93,6 +93,53 @@ std::optional<std::uint64_t> GridAxis::CellExtentNotDividedBy(std::uint64_t unit
   return std::nullopt;
 }
 
+// The multiples that a run contains have the distance `cell_extent`.
+bool GridAxis::DividesRegular(std::uint64_t cell_extent) const {
+  if (cell_extent >= extent_) return true;
+  if (is_regular()) return cell_extent % max_cell_extent_ == 0;
+  for (std::size_t i = 0; i < runs_.size() && runs_[i].begin < extent_; ++i) {
+    const Run& run = runs_[i];
+    const std::uint64_t end =
+        i + 1 < runs_.size() ? std::min(runs_[i + 1].begin, extent_) : extent_;
+    const std::uint64_t before = run.begin % cell_extent;
+    const std::uint64_t to_first = before == 0 ? 0 : cell_extent - before;
+    const std::uint64_t length = end - run.begin;
+    if (to_first >= length) continue;
+    if (to_first % run.cell_extent != 0) return false;
+    if (cell_extent < length - to_first && cell_extent % run.cell_extent != 0) return false;
+  }
+  return true;
+}
+
+// The first of the regular cells is a union of the first cells.
+std::optional<std::uint64_t> GridAxis::RegularUnion(std::uint64_t most) const {
+  if (is_regular()) return max_cell_extent_;
+  if (cells_ <= 1) return CellExtent(0);
+  for (std::uint64_t last = 0; last < std::min(most, cells_); ++last) {
+    const std::uint64_t extent = End(last);
+    if (DividesRegular(extent)) {
+      return MostCellsIn(extent) <= most ? std::optional(extent) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t GridAxis::MostCellsIn(std::uint64_t extent) const {
+  std::uint64_t least = max_cell_extent_;
+  for (const Run& run : runs_) least = std::min(least, run.cell_extent);
+  return std::min(cells_, extent / least + (extent % least != 0));
+}
+
+std::vector<CellRun> GridAxis::Runs() const {
+  if (is_regular()) return {{max_cell_extent_, cells_}};
+  std::vector<CellRun> runs;
+  for (std::size_t i = 0; i < runs_.size() && runs_[i].first_cell < cells_; ++i) {
+    const std::uint64_t end = i + 1 < runs_.size() ? runs_[i + 1].first_cell : cells_;
+    runs.push_back({runs_[i].cell_extent, std::min(end, cells_) - runs_[i].first_cell});
+  }
+  return runs;
+}
+
 GridAxis GridAxis::InUnitsOf(std::uint64_t unit) const {
   GridAxis axis = *this;
   for (Run& run : axis.runs_) {

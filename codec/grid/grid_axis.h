@@ -47,8 +47,18 @@ class GridAxis {
 
   // The first cell extent that is no multiple of `unit`; nothing where all are. Requires: unit > 0.
   [[nodiscard]] std::optional<std::uint64_t> CellExtentNotDividedBy(std::uint64_t unit) const;
+  // Whether each cell of a regular axis with this cell extent is a union of cells of this axis.
+  [[nodiscard]] bool DividesRegular(std::uint64_t cell_extent) const;
+  // The least cell extent for which that is so, and for which MostCellsIn is at most `most`;
+  // nothing where there is none. Of a regular axis: its cell extent.
+  [[nodiscard]] std::optional<std::uint64_t> RegularUnion(std::uint64_t most) const;
+  // No union of cells with this extent has more of them.
+  [[nodiscard]] std::uint64_t MostCellsIn(std::uint64_t extent) const;
   // The same cells, counted in parts of `unit` positions. Requires: `unit` divides all extents.
   [[nodiscard]] GridAxis InUnitsOf(std::uint64_t unit) const;
+
+  // The cells up to that which contains the end. Requires: cells() > 0.
+  [[nodiscard]] std::vector<CellRun> Runs() const;
 
   // Whether both have the same cells, also in how far they reach beyond the end.
   friend bool operator==(const GridAxis&, const GridAxis&) = default;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "codec/pyramid/chunk_mapping.h"
 #include "codec/pyramid/missing_values.h"
 #include "codec/pyramid/n5_pyramid.h"
 
@@ -87,6 +88,17 @@ JsonValue AttributesIn(Dialect to, const Array& stored) {
   return attributes;
 }
 
+// A chunk of a view is made of whole stored chunks, a copy has chunks as large as the largest.
+std::vector<std::uint64_t> ChunksIn(const Array& stored, bool of_copy) {
+  std::vector<std::uint64_t> shape = stored.chunk_shape;
+  for (std::size_t axis = 0; stored.rectilinear && !of_copy && axis < shape.size(); ++axis) {
+    shape[axis] = stored.rectilinear->axis(axis)
+                      .RegularUnion(kMostStoredChunks)
+                      .value_or(std::max<std::uint64_t>(stored.shape[axis], 1));
+  }
+  return shape;
+}
+
 // The chunk keys of views have one directory for each dimension.
 ChunkKeyEncoding KeysIn(Dialect to) {
   const bool v2 = to != Dialect::kZarr3;
@@ -105,7 +117,7 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   presented.dialect = to;
   UNSHARD_ASSIGN_OR_RETURN(presented.data_type, TypeIn(to, stored.data_type));
   presented.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
-  presented.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
+  presented.chunk_shape = MapList<std::uint64_t>(array.axes, ChunksIn(stored, options.of_copy), 1);
   // A chunk of a volume has all channels, in however many chunks they are stored.
   if (to == Dialect::kPrecomputed) {
     if (presented.shape[0] == 0) {

@@ -18,6 +18,7 @@ std::vector<T> InFileOrder(Dialect dialect, std::vector<T> values) {
 }  // namespace
 
 Result<ChunkGrid> FileGridOf(const Array& array) {
+  if (array.rectilinear) return *array.rectilinear;
   return ChunkGrid::Make(InFileOrder(array.dialect, array.shape),
                          InFileOrder(array.dialect, array.chunk_shape),
                          InFileOrder(array.dialect, array.origin));

@@ -9,9 +9,6 @@
 namespace unshard {
 namespace {
 
-// The most stored chunks of a presented one, which are looked up together.
-constexpr std::uint64_t kMostParts = 1024;
-
 BlockForm InverseOf(BlockForm form) {
   if (form == BlockForm::kAddHeader) return BlockForm::kStripHeader;
   return form == BlockForm::kStripHeader ? BlockForm::kAddHeader : form;
@@ -42,18 +39,30 @@ GridCell CellWithFirst(const ChunkGrid& of, const GridCell& cell, const ChunkGri
   return found;
 }
 
-// Those of a view, where `to` divides an axis otherwise than `from`. A chunk of a precomputed
-// volume has all channels, in however many chunks they are stored.
-Status CanJoin(const ChunkGrid& from, std::size_t from_axis, const ChunkGrid& to,
-               std::size_t to_axis) {
-  if (to.grid_shape()[to_axis] > 1) {
-    return Fail(ErrorCode::kNotSupported, "axis ", to_axis,
-                ": the source and the view divide it into different chunks");
+// Whether a chunk of a view, of the grid `to`, is made of few enough whole stored chunks: of
+// several where a precomputed volume has all channels in each chunk, or stored chunks differ in
+// shape.
+Status CanJoin(const ChunkGrid& from, const ChunkGrid& to, const AxisMap& axes) {
+  std::uint64_t parts = 1;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (!axes[axis]) continue;
+    const GridAxis& stored = from.axis(*axes[axis]);
+    if (DivideAlike(stored, to.axis(axis))) continue;
+    const std::uint64_t extent = to.chunk_shape()[axis];
+    if (!stored.DividesRegular(extent)) {
+      return Fail(ErrorCode::kNotSupported, "axis ", axis,
+                  ": the source and the view divide it into different chunks");
+    }
+    const std::uint64_t most = stored.MostCellsIn(extent);
+    if (most <= kMostStoredChunks / parts) {
+      parts *= std::max<std::uint64_t>(most, 1);
+      continue;
+    }
+    return Fail(ErrorCode::kNotSupported, "axis ", axis, ", of extent ", stored.extent(),
+                ": each chunk of the view would consist of more than ", kMostStoredChunks,
+                " stored chunks; copy the dataset into regular chunks");
   }
-  if (from.grid_shape()[from_axis] <= kMostParts) return {};
-  return Fail(ErrorCode::kNotSupported, from.shape()[from_axis], " channels in chunks of ",
-              from.chunk_shape()[from_axis], ": each chunk of the view would consist of more than ",
-              kMostParts, " stored chunks");
+  return {};
 }
 
 }  // namespace
@@ -112,13 +121,7 @@ Result<ChunkMapping> ChunkMapping::ForView(PresentedArray array) {
   UNSHARD_ASSIGN_OR_RETURN(
       ChunkMapping mapping,
       Make(std::move(array.stored), std::move(array.presented), std::move(array.axes), form));
-  const ChunkGrid& from = mapping.from_grid();
-  const ChunkGrid& to = mapping.to_grid();
-  for (std::size_t axis = 0; axis < to.rank(); ++axis) {
-    const auto source = mapping.axes_[axis];
-    if (!source || DivideAlike(from.axis(*source), to.axis(axis))) continue;
-    UNSHARD_RETURN_IF_ERROR(CanJoin(from, *source, to, axis));
-  }
+  UNSHARD_RETURN_IF_ERROR(CanJoin(mapping.from_grid(), mapping.to_grid(), mapping.axes()));
   UNSHARD_RETURN_IF_ERROR(mapping.CanEncode());
   for (const Array* const each : {&mapping.from(), &mapping.to()}) {
     UNSHARD_RETURN_IF_ERROR(VoxelBytes(each->data_type, each->chunk_shape));

@@ -16,6 +16,9 @@
 
 namespace unshard {
 
+// The most stored chunks of a chunk of a view, which are looked up together.
+inline constexpr std::uint64_t kMostStoredChunks = 1024;
+
 // Whether each chunk of `to` has exactly the voxels of one chunk of `from`, and both are encoded
 // with the same extents. `axes`: for each axis of `to`, that of `from`.
 bool HasSameChunks(const Array& from, const Array& to, const AxisMap& axes);

@@ -94,8 +94,12 @@ void DescribeZarr3(const Array& from, Description& array) {
     array.codec.Set("codecs", codecs);
     array.read_chunk = FirstInnerShape(codecs, from.rank()).value_or(array.write_chunk);
   }
-  // Shards of a rectilinear grid have no shape of their own, and schemas no other form for them.
+  // Chunks and shards of a rectilinear grid have no shape of their own, and schemas no other form
+  // for them.
   if (!from.sharding.is_null() && !from.shard_shape) array.write_chunk.clear();
+  if (!from.rectilinear) return;
+  array.write_chunk.clear();
+  array.read_chunk.clear();
 }
 
 // --- Zarr v2

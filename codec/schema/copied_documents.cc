@@ -104,6 +104,7 @@ Status StoreAs(const Schema& wanted, Array array, JsonValue& document) {
   const Dialect dialect = array.dialect;
   const bool is_scale = dialect == Dialect::kPrecomputed;
   if (is_scale) array.axis_names = {"channel", "z", "y", "x"};
+  array.rectilinear.reset();  // what schemas say of chunks is said of regular grids
   UNSHARD_ASSIGN_OR_RETURN(const DescribedArray described, DescribeArray(array));
   UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(described, dialect, wanted));
   UNSHARD_ASSIGN_OR_RETURN(const Array made, NewArray(dialect, constraints));

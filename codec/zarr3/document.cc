@@ -86,6 +86,8 @@ class ArrayReader {
         return Forward(inner.error(), "");
       if (!inner && node_.presentable) node_.presentable = Forward(inner.error(), "");
       chain = std::move(inner).value_or(ChainSpec());
+    } else if (stored_grid_) {
+      SetGrid(array_, *stored_grid_);
     }
     array_.codec_json = CodecsJson(chain);
     array_.voxels = TakeVoxels(chain, keys, codecs.path());
@@ -173,8 +175,8 @@ class ArrayReader {
     return has_parameters || has_more ? data_type_ : *data_type_.Find("name");
   }
 
-  // Sets chunk_shape to that of stored chunks; it stays empty where these differ, or the grid is
-  // not known.
+  // Sets chunk_shape to that of stored chunks or shards; it stays empty where these differ, or the
+  // grid is not known.
   Status TakeGrid() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, source_.Member("chunk_grid"));
     UNSHARD_ASSIGN_OR_RETURN(grid_, NormaliseExtension(member));
@@ -379,6 +381,14 @@ Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path) {
   return rewritten;
 }
 
+JsonValue GridJson(const Array& array) {
+  if (array.rectilinear) {
+    return ExtensionJson(std::string(kRectilinear), RectilinearConfiguration(*array.rectilinear));
+  }
+  JsonValue chunk_shape = ExtentsJson(array.shard_shape.value_or(array.chunk_shape));
+  return ExtensionJson("regular", JsonValue::Object({{"chunk_shape", std::move(chunk_shape)}}));
+}
+
 JsonValue CodecsOf(const Array& array) {
   if (!array.sharding.is_null()) return array.sharding;
   if (!array.shard_shape) return array.codec_json;
@@ -419,10 +429,7 @@ Result<JsonValue> WriteZarr3Array(const Array& array) {
   document.Set("node_type", JsonValue::String("array"));
   document.Set("shape", ExtentsJson(array.shape));
   document.Set("data_type", JsonValue::String(DataTypeName(array.data_type)));
-  JsonValue chunk_shape = ExtentsJson(array.shard_shape.value_or(array.chunk_shape));
-  document.Set(
-      "chunk_grid",
-      ExtensionJson("regular", JsonValue::Object({{"chunk_shape", std::move(chunk_shape)}})));
+  document.Set("chunk_grid", GridJson(array));
   const bool is_v2 = array.key_encoding.kind == ChunkKeyEncoding::Kind::kV2;
   JsonValue separator = JsonValue::String(std::string(1, array.key_encoding.separator));
   document.Set("chunk_key_encoding",

@@ -37,8 +37,8 @@ struct ZarrNode {
   Type type = Type::kGroup;
   // Where the node is one; of a group, `voxels` fails. In it chunk_shape, codec_json and codec are
   // those of inner chunks, `sharding` is the whole codec chain, and the attribute `dimension_units`
-  // has become `units`. Where chunks differ in shape, or the grid is not known, chunk_shape is
-  // empty; where shards do, shard_shape is.
+  // has become `units`. Where the grid is not known, chunk_shape is empty; where
+  // shards differ in shape, shard_shape is.
   Array array;
   std::optional<ZarrShardedArray> sharded;  // arrays only; nothing: the array passes through
   // Fails with kNotSupported where chunks cannot be presented as they are stored, and then `voxels`

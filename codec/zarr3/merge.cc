@@ -163,14 +163,17 @@ class ZarrMerger {
   }
 
  private:
-  // The list of shards of a rectilinear grid grows with the array. `before` has the inner chunks.
+  // The list of shards of a rectilinear grid, or of chunks, grows with the array. `before` has the
+  // inner chunks of shards.
   static void ReachShape(JsonValue& stored, const JsonValue& before) {
     JsonValue& grid = *stored.Find("chunk_grid");
     if (TextOf(grid, "name") != kRectilinear) return;
     const auto inner = JsonCursor(*before.Find("chunk_grid"), "").Member("configuration");
-    const JsonCursor shape(*stored.Find("shape"), "");
-    ExtendRectilinearGrid(*grid.Find("configuration"), *shape.UnsignedItems(0, ~std::uint64_t{0}),
-                          *(*inner).Member("chunk_shape")->UnsignedItems(1, ~std::uint64_t{0}));
+    const auto shape = *JsonCursor(*stored.Find("shape"), "").UnsignedItems(0, ~std::uint64_t{0});
+    const auto unit = inner->Member("chunk_shape");
+    ExtendRectilinearGrid(*grid.Find("configuration"), shape,
+                          unit ? *unit->UnsignedItems(1, ~std::uint64_t{0})
+                               : std::vector<std::uint64_t>(shape.size(), 1));
   }
 
   Status MergeMember(JsonValue& stored, const JsonValue& before, const JsonValue& after,

@@ -42,6 +42,17 @@ Result<GridAxis> ParseAxis(const JsonCursor& axis, std::uint64_t extent) {
   return parsed;
 }
 
+JsonValue AxisJson(const GridAxis& axis) {
+  if (axis.is_regular()) return JsonValue::Number(axis.max_cell_extent());
+  std::vector<JsonValue> items;
+  for (const CellRun& run : axis.Runs()) {
+    const JsonValue extent = JsonValue::Number(run.cell_extent);
+    items.push_back(run.count == 1 ? extent
+                                   : JsonValue::Array({extent, JsonValue::Number(run.count)}));
+  }
+  return JsonValue::Array(std::move(items));
+}
+
 }  // namespace
 
 Result<ChunkGrid> ParseRectilinearGrid(const JsonCursor& configuration,
@@ -65,6 +76,13 @@ Result<ChunkGrid> ParseRectilinearGrid(const JsonCursor& configuration,
   auto grid = ChunkGrid::OfAxes(std::move(axes));
   if (!grid) return Forward(std::move(grid).error(), lists.path());
   return grid;
+}
+
+JsonValue RectilinearConfiguration(const ChunkGrid& grid) {
+  std::vector<JsonValue> lists;
+  for (std::size_t d = 0; d < grid.rank(); ++d) lists.push_back(AxisJson(grid.axis(d)));
+  return JsonValue::Object(
+      {{"kind", JsonValue::String("inline")}, {kChunkShapes, JsonValue::Array(std::move(lists))}});
 }
 
 void ExtendRectilinearGrid(JsonValue& configuration, const std::vector<std::uint64_t>& shape,

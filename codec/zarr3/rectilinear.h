@@ -21,6 +21,10 @@ inline constexpr std::string_view kRectilinear = "rectilinear";
 Result<ChunkGrid> ParseRectilinearGrid(const JsonCursor& configuration,
                                        const std::vector<std::uint64_t>& shape);
 
+// The `configuration` of a grid: what is regular is an extent, and a list has runs where it is
+// shorter with them, as zarr-python writes it.
+JsonValue RectilinearConfiguration(const ChunkGrid& grid);
+
 // Lets the lists of a configuration that ParseRectilinearGrid accepts reach `shape`: where one is
 // too short, one more chunk is appended, as zarr-python does, of an extent that is a multiple of
 // `unit`. Requires: unit > 0 along each axis.

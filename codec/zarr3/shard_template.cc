@@ -56,6 +56,7 @@ std::optional<std::string> WithShards(std::string_view text, const ShardTemplate
   auto document = ParseJson(text);
   const auto node = document ? ParseZarrMetadata(*document) : Result<ZarrNode>();
   if (!document || !node || node->sharded || node->array.chunk_shape.empty()) return std::nullopt;
+  if (node->array.rectilinear) return std::nullopt;
   const std::vector<std::uint64_t>& shape = node->array.shape;
   const std::vector<std::uint64_t>& chunk = node->array.chunk_shape;
   if (shards.extents.size() != 1 && shards.extents.size() != shape.size()) return std::nullopt;

@@ -85,7 +85,7 @@ ChildCollector::ChildCollector(ShardedTree& stored, bool remote, const ViewDirec
       damaged_(damaged),
       unreadable_(in.holds_directories ? ChunkTree::Unreadable::kListed
                                        : ChunkTree::Unreadable::kLeftOut),
-      whole_{GridCell(in.grid_shape.size()), in.grid_shape},
+      whole_(in.below),
       presence_(stored, damaged),
       steps_(CallerDeadline(), "listing chunks"),
       end_(in.count) {}
@@ -106,24 +106,23 @@ Status ChildCollector::Run(bool begins) {
 // be found.
 std::optional<CellBox> ChildCollector::Wanted(const CellBox& box) const {
   CellBox part = box;
-  for (std::size_t d = 0; d < in_.fixed.size(); ++d) {
-    if (!in_.fixed[d]) continue;
-    part.begin[d] = std::max(part.begin[d], *in_.fixed[d]);
-    part.end[d] = std::min(part.end[d], *in_.fixed[d] + 1);
+  for (std::size_t d = 0; d < part.begin.size(); ++d) {
+    part.begin[d] = std::max(part.begin[d], in_.below.begin[d]);
+    part.end[d] = std::min(part.end[d], in_.below.end[d]);
   }
   if (in_.axis) {
-    part.begin[*in_.axis] = std::max(part.begin[*in_.axis], from_);
-    part.end[*in_.axis] = std::min(part.end[*in_.axis], end_);
+    std::uint64_t& begin = part.begin[*in_.axis];
+    std::uint64_t& end = part.end[*in_.axis];
+    begin = std::max(begin, in_.names.StoredBegin(from_));
+    end = std::min(end, in_.names.StoredBegin(end_));
   }
-  for (std::size_t d = 0; d < in_.fixed.size(); ++d) {
+  for (std::size_t d = 0; d < part.begin.size(); ++d) {
     if (part.begin[d] >= part.end[d]) return std::nullopt;
   }
-  const std::uint64_t begin = in_.axis ? part.begin[*in_.axis] : 0;
-  const std::uint64_t names = in_.axis ? part.end[*in_.axis] - begin : 1;
-  if (names > found_.size()) return part;
-  const auto first = found_.lower_bound(begin);
-  const auto known = std::distance(first, found_.lower_bound(begin + names));
-  return static_cast<std::uint64_t>(known) == names ? std::nullopt : std::optional(part);
+  const auto [begin, end] = NamesOf(part);
+  if (end - begin > found_.size()) return part;
+  const auto known = std::distance(found_.lower_bound(begin), found_.lower_bound(end));
+  return static_cast<std::uint64_t>(known) == end - begin ? std::nullopt : std::optional(part);
 }
 
 CellBox ChildCollector::BoxOf(std::uint64_t shard) const {
@@ -131,7 +130,12 @@ CellBox ChildCollector::BoxOf(std::uint64_t shard) const {
 }
 
 std::uint64_t ChildCollector::NameOf(const GridCell& cell) const {
-  return in_.axis ? cell[*in_.axis] : 0;
+  return in_.axis ? in_.names.ShownCell(cell[*in_.axis]) : 0;
+}
+
+std::pair<std::uint64_t, std::uint64_t> ChildCollector::NamesOf(const CellBox& box) const {
+  if (!in_.axis) return {0, 1};
+  return {NameOf(box.begin), in_.names.ShownCell(box.end[*in_.axis] - 1) + 1};
 }
 
 void ChildCollector::Add(std::uint64_t name) {
@@ -214,13 +218,15 @@ Status ChildCollector::LoadFirstPages(const CellBox& box, Shards shards) {
 // The names of a box that are still to be found, each with its cells.
 Status ChildCollector::ForEachName(
     const CellBox& box, const std::function<Status(std::uint64_t, const CellBox&)>& visit) const {
-  const std::uint64_t begin = NameOf(box.begin);
-  const std::uint64_t names = in_.axis ? box.end[*in_.axis] - begin : 1;
+  const auto [begin, end] = NamesOf(box);
   CellBox cells = box;
-  for (std::uint64_t name = begin; name < begin + names; ++name) {
+  for (std::uint64_t name = begin; name < end; ++name) {
     if (found_.contains(name)) continue;
-    if (in_.axis) cells.begin[*in_.axis] = name;
-    if (in_.axis) cells.end[*in_.axis] = name + 1;
+    if (in_.axis) {
+      const std::size_t axis = *in_.axis;
+      cells.begin[axis] = std::max(box.begin[axis], in_.names.StoredBegin(name));
+      cells.end[axis] = std::min(box.end[axis], in_.names.StoredBegin(name + 1));
+    }
     UNSHARD_RETURN_IF_ERROR(visit(name, cells));
   }
   return {};
@@ -249,9 +255,8 @@ Status ChildCollector::Scan(std::uint64_t shard, const CellBox& box) {
   const ChunkTree::DamageVisitor damaged = [&](const Error& error, ChunkTree::Unreadable) {
     damaged_(error, unreadable_);
     if (unreadable_ == ChunkTree::Unreadable::kLeftOut) return;
-    const std::uint64_t begin = NameOf(box.begin);
-    const std::uint64_t names = in_.axis ? box.end[*in_.axis] - begin : 1;
-    for (std::uint64_t name = begin; name < begin + names && name < end_; ++name) Add(name);
+    const auto [begin, end] = NamesOf(box);
+    for (std::uint64_t name = begin; name < end && name < end_; ++name) Add(name);
   };
   UNSHARD_RETURN_IF_ERROR(stored_.VisitChunks(shard, visit, damaged));
   return {};

@@ -43,12 +43,25 @@ class ChunkPresence {
   bool reported_ = false;  // that page_ cannot be read
 };
 
+// One axis of the files of a view, whose cells are unions of cells of the stored files.
+struct ViewAxis {
+  GridAxis stored, shown;
+
+  [[nodiscard]] std::uint64_t ShownCell(std::uint64_t stored_cell) const {
+    return shown.CellAt(stored.Begin(stored_cell));
+  }
+  // The first stored cell of a shown one; of the last one and one more: the number of stored cells.
+  [[nodiscard]] std::uint64_t StoredBegin(std::uint64_t shown_cell) const {
+    return shown_cell < shown.cells() ? stored.CellAt(shown.Begin(shown_cell)) : stored.cells();
+  }
+};
+
 // One directory of a view, in cells of the stored files.
 struct ViewDirectory {
-  std::vector<std::uint64_t> grid_shape;            // of the stored files
-  std::vector<std::optional<std::uint64_t>> fixed;  // the indices that its path gives
+  CellBox below;  // all stored cells below it
   // Along which the names count; nothing: its only name, 0, leads to all chunks.
   std::optional<std::size_t> axis;
+  ViewAxis names;           // of that axis
   std::uint64_t count = 0;  // of names
   bool holds_directories = false;
 };
@@ -75,6 +88,8 @@ class ChildCollector {
   [[nodiscard]] std::optional<CellBox> Wanted(const CellBox& box) const;
   [[nodiscard]] CellBox BoxOf(std::uint64_t shard) const;
   [[nodiscard]] std::uint64_t NameOf(const GridCell& cell) const;
+  // The names of a box of cells: the first, and the end.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> NamesOf(const CellBox& box) const;
   void Add(std::uint64_t name);
   Result<bool> Visit(Shards shards);
   std::size_t LoadFrom(Shards shards);

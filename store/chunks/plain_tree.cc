@@ -112,13 +112,16 @@ Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal, const 
     const auto shards = make_shards(objects, format, std::make_shared<RangeKeys>(grid));
     return std::make_shared<RangesTree>(ordinal, shards, std::move(reader), array, grid, objects);
   }
+  // A tree of single chunks counts them, however large each is.
+  const std::vector<std::uint64_t> one(grid.rank(), 1);
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkGrid chunks, ChunkGrid::Make(grid.grid_shape(), one));
   ZarrShardedArray plain;
-  plain.grid = grid;
-  plain.shard_grid = grid;
+  plain.grid = chunks;
+  plain.shard_grid = chunks;
   plain.key_encoding = KeyEncodingOf(array);
   plain.format = format;
-  plain.locator = MakeSingleChunkLocator(grid);
-  plain.keys = MakeZarrShardKeys(grid, plain.key_encoding);
+  plain.locator = MakeSingleChunkLocator(chunks);
+  plain.keys = MakeZarrShardKeys(chunks, plain.key_encoding);
   plain.layout_digest = LayoutDigest(array.codec_json);
   const auto shards = make_shards(store, format, plain.keys);
   return std::shared_ptr<ShardedTree>(

@@ -142,16 +142,22 @@ std::vector<std::optional<std::size_t>> PresentedTree::StoredAxes() const {
 
 ViewDirectory PresentedTree::DirectoryOf(const GridDirectory& in) const {
   ViewDirectory directory;
-  directory.grid_shape = stored_grid_.grid_shape();
-  directory.fixed.resize(directory.grid_shape.size());
+  directory.below = {GridCell(stored_grid_.rank()), stored_grid_.grid_shape()};
   directory.count = NameCount(in);
   directory.holds_directories = in.level < names_->depth();
   if (nested_->HoldsPrefix(in)) return directory;
   const GridCell indices = nested_->Indices(in);
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (stored_axes_[d]) directory.fixed[*stored_axes_[d]] = indices[d];
+    const auto stored = stored_axes_[d];
+    if (!stored) continue;
+    const ViewAxis axis{stored_grid_.axis(*stored), grid_.axis(d)};
+    directory.below.begin[*stored] = axis.StoredBegin(indices[d]);
+    directory.below.end[*stored] = axis.StoredBegin(indices[d] + 1);
   }
   directory.axis = stored_axes_[indices.size()];
+  if (directory.axis) {
+    directory.names = {stored_grid_.axis(*directory.axis), grid_.axis(indices.size())};
+  }
   return directory;
 }
 

@@ -137,11 +137,13 @@ class Boxes final : public TaskWalk {
 std::vector<std::uint64_t> BoxShape(const ChunkMapping& mapping) {
   std::vector<std::uint64_t> box(mapping.to().rank(), 1);
   for (std::size_t axis = 0; axis < box.size(); ++axis) {
-    const std::uint64_t chunk = mapping.to().chunk_shape[axis];
+    // Of cells that differ, the largest.
+    const std::uint64_t chunk = mapping.to_grid().chunk_shape()[axis];
     std::uint64_t extent = chunk * kChunksInBox;
     if (const auto source = mapping.axes()[axis]) {
-      extent = mapping.from().shard_shape ? (*mapping.from().shard_shape)[*source]
-                                          : mapping.from().chunk_shape[*source] * kChunksInBox;
+      extent = mapping.from().shard_shape
+                   ? (*mapping.from().shard_shape)[*source]
+                   : mapping.from_grid().chunk_shape()[*source] * kChunksInBox;
     }
     box[axis] =
         std::clamp<std::uint64_t>((extent + chunk - 1) / chunk, 1,

@@ -348,10 +348,8 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   found.chunk_shape = array.chunk_shape;
   if (node.type == ZarrNode::Type::kArray) {
     here.opaque = true;
-    const bool is_regular = found.chunk_shape.size() == found.shape.size();
     found.description = found.data_type + " " + ShapeText(found.shape) + ", chunks " +
-                        (is_regular ? ShapeText(found.chunk_shape) : "of several shapes") + ", " +
-                        found.encoding;
+                        ChunksText(found) + ", " + found.encoding;
     to.structure = node.layout;
   }
   if (node.sharded) {

@@ -24,6 +24,11 @@ std::string_view NameOf(NeuroglancerInfo::Type type) {
   return "precomputed";
 }
 
+std::string ChunksText(const FoundDataset& array) {
+  const bool differ = array.chunk_shape.size() != array.shape.size();
+  return differ ? "of several shapes" : ShapeText(array.chunk_shape);
+}
+
 FoundDataset FoundArray(const std::string& path, const std::string& format,
                         const ArrayDescription& array) {
   FoundDataset found;
@@ -35,7 +40,7 @@ FoundDataset FoundArray(const std::string& path, const std::string& format,
   found.chunk_shape = array.chunk_shape;
   if (!array.shape.empty()) {
     found.description = array.data_type + " " + ShapeText(array.shape) + ", chunks " +
-                        ShapeText(array.chunk_shape) + ", " + array.encoding;
+                        ChunksText(found) + ", " + array.encoding;
   }
   return found;
 }
@@ -64,7 +69,7 @@ FoundDataset FoundLevel(const ViewSource& source, std::size_t i, std::string for
   ArrayDescription description{DataTypeName(array.data_type), array.codec->text(), {}, {}};
   if (grid) {
     description.shape = grid->shape();
-    description.chunk_shape = grid->chunk_shape();
+    if (grid->is_regular()) description.chunk_shape = grid->chunk_shape();
   }
   if (level.precomputed_shards || level.zarr_shards) format += ", sharded";
   return FoundArray(level.directory, format, description);

@@ -14,6 +14,8 @@
 namespace unshard {
 
 std::string_view NameOf(NeuroglancerInfo::Type type);
+// The shape of the chunks of an array, in words.
+std::string ChunksText(const FoundDataset& array);
 FoundDataset FoundArray(const std::string& path, const std::string& format,
                         const ArrayDescription& array);
 

@@ -1,6 +1,7 @@
 """Runs in the newest environment, with zarr-python 3.4.
 
 newest_tree.py make SEED FOLDER        a group of sharded arrays with random rectilinear shards, and of all data types
+newest_tree.py uneven SEED FOLDER      a group of arrays with random rectilinear chunks, without shards
 newest_tree.py numbers SEED FOLDER     a group of arrays whose numbers are stored as others
 newest_tree.py same FOLDER OTHER       fails unless both groups have the same arrays with the same items
 newest_tree.py change FOLDER [PREFIX]  writes other items into a box of each array of this name, and empties another
@@ -50,6 +51,24 @@ def make(seed, folder):
     for name, (dtype, values) in TYPES.items():
         array = group.create_array(name, shape=(9,), chunks=(2,), shards=(4,), dtype=dtype)
         array[:8] = values
+
+
+def uneven(seed, folder):
+    draw = random.Random(f"{seed} uneven")
+    group = zarr.open_group(folder, mode="w")
+    for number in range(16):
+        rank = number % 3 + 1
+        chunks = [edges(draw, draw.randint(1, 3)) for _ in range(rank)]
+        if number % 4 == 0:
+            chunks[-1] = [chunks[-1][0]] * 4
+        array = group.create_array(
+            f"u{number}", shape=tuple(map(sum, chunks)), chunks=chunks, dtype=draw.choice(["uint8", ">u2", "float32"]),
+            fill_value=3, compressors=draw.choice([None, "auto"]), attributes={"number": number})
+        # Then chunks reach beyond the array, or lie outside it.
+        array.resize(tuple(sum(each) - draw.randint(0, sum(each) // 2) for each in chunks))
+        values = np.random.default_rng(number).integers(0, 200, array.shape)
+        values[..., : array.shape[-1] // 2] = 3  # so that chunks are absent
+        array[...] = values
 
 
 def numbers(seed, folder):
@@ -120,4 +139,4 @@ def resize(folder, name, *extents):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # some types are not a part of the specification
     zarr.config.set({"array.rectilinear_chunks": True, "array.write_empty_chunks": False})
-    {"make": make, "numbers": numbers, "same": same, "change": change, "resize": resize}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "uneven": uneven, "numbers": numbers, "same": same, "change": change, "resize": resize}[sys.argv[1]](*sys.argv[2:])

@@ -130,3 +130,89 @@ def test_views_show_the_voxels(source, mount, work):
     voxels = [ts.open({"driver": driver, "kvstore": f"file://{path}"}).result().read().result()
               for driver, path in kinds.items()]
     np.testing.assert_array_equal(*voxels)
+
+
+@pytest.fixture
+def uneven(work, tree):
+    print(f"UNSHARD_SEED={SEED}")
+    tree("uneven", SEED, work / "src")
+    assert len(documents(work / "src")) == 16
+    return work / "src"
+
+
+def test_chunks_of_several_shapes_pass_through(uneven, mount, tree, work, run_unshard):
+    expected = work / "expected"
+    shutil.copytree(uneven, expected)
+    tree("change", expected)
+    mounted = mount(uneven)
+    assert documents(mounted.path) == documents(uneven)
+    assert names_below(mounted.path) == names_below(uneven)
+    tree("change", mounted.path)
+    mounted.unmount()
+    tree("same", expected, uneven)
+    assert "chunks of several shapes" in run_unshard("info", uneven).stdout
+
+
+def voxels_of(view, driver, name):
+    voxels = ts.open({"driver": driver, "kvstore": f"file://{view / name}"}).result().read().result()
+    return voxels[..., 0].T if driver == "neuroglancer_precomputed" else voxels.T if driver == "n5" else voxels
+
+
+@pytest.mark.parametrize("view", ["zarr3", "zarr2", "n5"])
+def test_views_and_copies_have_regular_chunks(uneven, mount, tree, work, run_unshard, view):
+    """A chunk of a view is made of whole stored chunks. What is written into it reaches them."""
+    driver = "zarr" if view == "zarr2" else view
+    expected = work / "expected"
+    shutil.copytree(uneven, expected)
+    tree("change", expected)
+    copied = run_unshard("copy", "--format", view, uneven, work / "copy")
+    assert copied.returncode == 0, copied.stderr
+    mounted = mount(uneven, f"view={view}")
+    for name in documents(uneven):
+        if view == "zarr3" and is_uneven(uneven / name):
+            continue  # it says such chunks itself
+        shown, kept = voxels_of(mounted.path, driver, name), voxels_of(work / "copy", driver, name)
+        np.testing.assert_array_equal(shown, kept, name)
+        if not is_uneven(uneven / name):
+            np.testing.assert_array_equal(shown, voxels_of(uneven, "zarr3", name), name)
+        if view == "zarr2":
+            chunks = json.loads((mounted.path / name / ".zarray").read_text())["chunks"]
+            present = {tuple(map(int, position)) for position in np.argwhere(shown != 3) // np.array(chunks)}
+            listed = [each for each in names_below(mounted.path / name) if not each.startswith(".z")]
+            assert {tuple(map(int, each.split("/"))) for each in listed} == present, name
+    if view == "n5":
+        return
+    tree("same", uneven, mounted.path)
+    tree("same", uneven, work / "copy")
+    tree("change", mounted.path)
+    tree("same", expected, mounted.path)
+    mounted.unmount()
+    tree("same", expected, uneven)
+
+
+def is_uneven(array):
+    return json.loads((array / "zarr.json").read_text())["chunk_grid"]["name"] != "regular"
+
+
+def test_copies_keep_their_chunks_or_put_them_into_shards(uneven, tree, work, run_unshard, mount):
+    same = run_unshard("copy", uneven, work / "same")
+    assert same.returncode == 0, same.stderr
+    tree("same", uneven, work / "same")
+    assert names_below(work / "same") == names_below(uneven)
+    sharded = run_unshard("copy", "--shard", "auto", uneven, work / "sharded")
+    assert sharded.returncode == 0, sharded.stderr
+    assert "sharding_indexed" in json.dumps(list(documents(work / "sharded").values()))
+    tree("same", uneven, work / "sharded")
+
+
+def test_a_file_of_all_voxels_needs_a_regular_grid(uneven, mount):
+    mounted = mount(uneven, "ro,files=npy")
+    read, refused = [], []
+    for name in documents(uneven):
+        try:
+            read.append(np.load(mounted.path / "files" / f"{name}.npy"))
+        except OSError as failed:
+            assert failed.errno == errno.EOPNOTSUPP and is_uneven(uneven / name)
+            refused.append(name)
+    assert read and refused
+    assert "needs a regular grid" in (mounted.path / ".unshard" / "errors").read_text()

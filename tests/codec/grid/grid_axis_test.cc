@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -54,6 +56,62 @@ TEST(GridAxisTest, FindsTheCellsOfRandomRuns) {
     }
     ExpectEqual(Axis(below(sum + 1), runs), Expected(runs));
   }
+}
+
+bool IsUnion(const Expected& cells, const GridAxis& axis, std::uint64_t extent) {
+  for (std::uint64_t at = 0; at < axis.extent(); at += extent) {
+    if (std::find(cells.begins.begin(), cells.begins.end(), at) == cells.begins.end()) return false;
+  }
+  return true;
+}
+
+TEST(GridAxisTest, FindsRegularUnionsOfRandomRuns) {
+  std::mt19937 random(8);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  int unions = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<CellRun> runs(1 + below(4));
+    std::uint64_t sum = 0;
+    for (CellRun& run : runs) {
+      run = {1 + below(4), 1 + below(5)};
+      sum += run.cell_extent * run.count;
+    }
+    const GridAxis axis = Axis(1 + below(sum), runs);
+    const Expected cells(runs);
+    std::optional<std::uint64_t> least;
+    for (std::uint64_t extent = 1; extent <= sum + 1; ++extent) {
+      EXPECT_EQ(axis.DividesRegular(extent), IsUnion(cells, axis, extent)) << extent;
+      if (!least && IsUnion(cells, axis, extent)) least = extent;
+    }
+    if (axis.cells() > 1) {
+      EXPECT_EQ(axis.RegularUnion(1000), least);
+    }
+    const std::uint64_t most = 1 + below(4);
+    const auto small = axis.RegularUnion(most);
+    if (!small) continue;
+    EXPECT_LE(axis.MostCellsIn(*small), most);
+    unions += axis.is_regular() ? 0 : 1;
+    for (std::uint64_t at = 0; at < axis.extent(); at += *small) {
+      const std::uint64_t last = std::min(at + *small, axis.extent()) - 1;
+      EXPECT_LE(axis.CellAt(last) - axis.CellAt(at) + 1, axis.MostCellsIn(*small));
+    }
+  }
+  EXPECT_GT(unions, 50);
+}
+
+TEST(GridAxisTest, TellsItsRuns) {
+  const auto runs = Axis(17, {{4, 2}, {2, 1}, {8, 3}}).Runs();
+  EXPECT_EQ(runs, (std::vector<CellRun>{{4, 2}, {2, 1}, {8, 1}}));
+  EXPECT_EQ(Axis(10, {{4, 2}, {3, 9}}).Runs(), (std::vector<CellRun>{{4, 2}, {3, 1}}));
+  EXPECT_EQ(Axis(9, {{4, 5}}).Runs(), (std::vector<CellRun>{{4, 3}}));
+}
+
+TEST(GridAxisTest, SearchesLongRunsAtOnce) {
+  const std::uint64_t many = std::uint64_t{1} << 50;
+  const GridAxis axis = Axis(many + 3, {{1, many}, {3, 1}});
+  EXPECT_TRUE(axis.DividesRegular(many));
+  EXPECT_FALSE(axis.DividesRegular(6));
+  EXPECT_EQ(axis.RegularUnion(1024), 4);
 }
 
 TEST(GridAxisTest, CountsInUnits) {

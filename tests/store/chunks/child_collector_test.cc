@@ -57,9 +57,15 @@ class ChildCollectorTest : public testing::Test {
   }
   // The directory below the first indices `path`.
   ViewDirectory In(const std::vector<std::uint64_t>& path) const {
-    ViewDirectory in{shape_, {}, path.size(), shape_[path.size()], path.size() + 1 < shape_.size()};
-    in.fixed.assign(path.begin(), path.end());
-    in.fixed.resize(shape_.size());
+    ViewDirectory in{
+        {GridCell(shape_.size()), shape_}, path.size(), {}, shape_[path.size()], false};
+    in.holds_directories = path.size() + 1 < shape_.size();
+    for (std::size_t d = 0; d < path.size(); ++d) {
+      in.below.begin[d] = path[d];
+      in.below.end[d] = path[d] + 1;
+    }
+    in.names.stored = *GridAxis::Regular(in.count, 1);
+    in.names.shown = in.names.stored;
     return in;
   }
   Names Found(const ViewDirectory& in, std::uint64_t from = 0, std::size_t most = 1 << 16) {
