@@ -59,11 +59,13 @@ Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attrib
   return directory->List({id, cookie, with_attributes, visitor, superblock_.options.list});
 }
 
-ListingUse VolumeFs::OpenDirectory(NodeId id) {
-  // Directories of a bucket have no time of their own by which the kernel would notice a change.
+bool VolumeFs::ListingsChangeUnseen() const {
   const Capabilities store = superblock_.parts.store->capabilities();
-  const bool may_change = store.lists && !store.keeps_replaced_versions;
-  if (may_change && !superblock_.options.immutable) return ListingUse::kNotKept;
+  return store.lists && !store.keeps_replaced_versions && !superblock_.options.immutable;
+}
+
+ListingUse VolumeFs::OpenDirectory(NodeId id) {
+  if (ListingsChangeUnseen()) return ListingUse::kNotKept;
   const NodePtr node = superblock_.At(id);
   const Directory* const directory = node ? node->directory() : nullptr;
   if (directory == nullptr || !directory->ListingIsKept()) return ListingUse::kNotKept;
