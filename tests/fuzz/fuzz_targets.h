@@ -42,7 +42,8 @@
   TARGET(segmentation_decoding, FuzzSegmentationDecoding)      \
   TARGET(zarr_metadata, FuzzZarrMetadata)                      \
   TARGET(zarr_shard_index, FuzzZarrShardIndex)                 \
-  TARGET(zfp_decoding, FuzzZfpDecoding)
+  TARGET(zfp_decoding, FuzzZfpDecoding)                        \
+  TARGET(zip_directory, FuzzZipDirectory)
 
 namespace unshard {
 

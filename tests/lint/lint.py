@@ -27,7 +27,7 @@ FOLDERS = [
     "codec/array", "codec/shard", "codec/precomputed", "codec/zarr2", "codec/n5", "codec/zarr3",
     "codec/pyramid", "codec/schema", "codec/volume_file",
     "store/object", "store/http", "store/remote", "store/s3", "store/gcs", "store/local",
-    "store/cache",
+    "store/cache", "store/zip",
     "store/spool", "store/shard", "store/publish", "store/files", "store/chunks", "store/views",
     "store/source", "store/dataset", "store/volume",
     "store/volume_file", "store/copy",

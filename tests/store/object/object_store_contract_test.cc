@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <functional>
 #include <future>
+#include <map>
 #include <set>
 #include <stop_token>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "store/http/http_store.h"
 #include "store/local/file_store.h"
 #include "store/s3/s3_store.h"
+#include "store/zip/zip_store.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/fake_gcs.h"
 #include "tests/support/faulty_store.h"
@@ -21,6 +23,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/s3_server.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/zip_archives.h"
 
 namespace unshard {
 namespace {
@@ -151,6 +154,32 @@ Subject Decorated() {
   return subject;
 }
 
+// The entries of an archive in the store of `subject`, which is written anew each time.
+Subject ZipIn(Subject subject, bool is_deflated) {
+  const auto files = std::make_shared<std::map<std::string, std::string>>();
+  const auto write = [files, is_deflated, put = subject.put] {
+    std::vector<ZipFile> entries;
+    for (const auto& [name, text] : *files) entries.push_back({name, text, is_deflated});
+    put("archive.zip", ZipOf(entries));
+  };
+  write();
+  Subject zip;
+  zip.store = std::make_shared<ZipStore>(subject.store, "archive.zip", "", ZipStoreOptions{});
+  zip.put = [files, write](const std::string& key, std::string_view text) {
+    files->insert_or_assign(key, text);
+    write();
+  };
+  zip.remove = [files, write](const std::string& key) {
+    files->erase(key);
+    write();
+  };
+  return zip;
+}
+Subject ZipInFiles() { return ZipIn(Files(), false); }
+Subject DeflatedZipInFiles() { return ZipIn(Files(), true); }
+Subject ZipInRemote() { return ZipIn(Remote(), false); }
+Subject ZipInHttp() { return ZipIn(HttpPlain(), false); }
+
 struct Maker {
   const char* name;
   Subject (*make)();
@@ -210,7 +239,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Maker{"HttpWithoutTags", HttpWithoutTags},
                     Maker{"HttpRedirected", HttpRedirected},
                     Maker{"HttpRedirectedToAnotherHost", HttpRedirectedToAnotherHost},
-                    Maker{"HttpOfPython", HttpOfPython}, Maker{"S3", S3}, Maker{"Gcs", Gcs}),
+                    Maker{"HttpOfPython", HttpOfPython}, Maker{"S3", S3}, Maker{"Gcs", Gcs},
+                    Maker{"ZipInFiles", ZipInFiles},
+                    Maker{"DeflatedZipInFiles", DeflatedZipInFiles},
+                    Maker{"ZipInRemote", ZipInRemote}, Maker{"HttpWithZip", ZipInHttp}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(ObjectStoreContract, MissingIsAResultOfEveryMethod) {
