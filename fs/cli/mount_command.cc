@@ -17,6 +17,7 @@
 #include "store/object/log.h"
 #include "store/source/named_source.h"
 #include "store/source/source.h"
+#include "store/source/zip_place.h"
 #include "store/volume/spool_folder.h"
 
 namespace unshard {
@@ -120,8 +121,10 @@ std::string AbsolutePath(const std::string& path) {
 Status NameSource(const std::string& given, VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedSource name, ParseNamedSource(given));
   options.format = name.format;
+  options.inside_zip = name.inside_zip;
   if (IsUrl(name.place)) return NameUrl(name.place, options);
   options.source = AbsolutePath(name.place);
+  if (IsOnlyRead(options)) options.read_only = true;
   return {};
 }
 
@@ -149,9 +152,10 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
     return kWrongArguments;
   }
   options.read_only_otherwise = !options.must_write;
-  if (options.must_write && !options.url.empty() && options.read_only) {
+  if (options.must_write && IsOnlyRead(options)) {
     ReportFailure(Fail(ErrorCode::kReadOnly, options.source,
-                       ": sources of this scheme are read-only; mount it without rw")
+                       FindZip(options) ? ": ZIP archives" : ": sources of this scheme",
+                       " are read-only; mount it without rw")
                       .value());
     return kWrongArguments;
   }

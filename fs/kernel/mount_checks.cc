@@ -106,9 +106,11 @@ Status DecideWriting(MountOptions& options) {
 void WarnOfOthers(const MountOptions& options) {
   struct stat source {};
   if (!options.allow_other || stat(options.source.c_str(), &source) != 0) return;
-  const mode_t missing = (S_IROTH | S_IXOTH) & ~source.st_mode;
+  const bool is_directory = S_ISDIR(source.st_mode);  // or an archive
+  const mode_t missing = (is_directory ? S_IROTH | S_IXOTH : S_IROTH) & ~source.st_mode;
   if (missing == 0 || (PresentedMode(options, true, false) & missing) == 0) return;
-  LogWarning(options.source + ": other users may not read this directory, but may read the mount " +
+  LogWarning(options.source + ": other users may not read this " +
+             (is_directory ? "directory" : "file") + ", but may read the mount " +
              "(allow_other): say with umask=, fmask= and dmask= what they may");
 }
 

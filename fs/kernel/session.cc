@@ -43,6 +43,7 @@
 #include "store/object/catch_exceptions.h"
 #include "store/object/deadline.h"
 #include "store/object/log.h"
+#include "store/source/zip_place.h"
 
 namespace unshard {
 namespace {
@@ -210,10 +211,10 @@ void ServedMount::FillContext() {
   context_.user = options_.user.value_or(getuid());
   context_.group = options_.group.value_or(getgid());
   context_.is_remote = !options_.url.empty();
-  if (!context_.is_remote) {
-    context_.source =
-        FileDescriptor(open(options_.source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  }
+  if (context_.is_remote) return;
+  const auto zip = FindZip(options_);
+  const std::string& directory = zip ? zip->above : options_.source;
+  context_.source = FileDescriptor(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 Status ServedMount::OpenSource() {

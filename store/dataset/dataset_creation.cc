@@ -29,6 +29,7 @@
 #include "store/source/mentioned_names.h"
 #include "store/source/named_source.h"
 #include "store/source/source.h"
+#include "store/source/zip_place.h"
 
 namespace unshard {
 namespace {
@@ -340,6 +341,11 @@ class DocumentWalk {
 Result<Destination> OpenNamed(const std::string& destination,
                               const std::vector<NewDocument>& documents) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedSource name, ParseNamedSource(destination));
+  if (NamesZip(name)) {
+    return Fail(ErrorCode::kReadOnly, IsUrl(name.place) ? ShownUrl(name.place) : name.place,
+                ": ZIP archives are written whole; create the dataset in a directory, and "
+                "`unshard copy` it to the archive");
+  }
   UNSHARD_ASSIGN_OR_RETURN(Destination opened,
                            IsUrl(name.place) ? OpenUrl(name.place) : OpenDirectory(name.place));
   for (const NewDocument& document : documents) {

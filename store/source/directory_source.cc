@@ -89,6 +89,7 @@ Status CheckSource(const std::string& source) {
   error.message += error.system_errno == EACCES
                        ? "; ask its owner for the right to read, or work as a user who has it"
                        : "; name the directory of a dataset, or one above several";
+  if (is_file) error.message += "; names of ZIP archives end with .ozx or .zip, or with |zip:";
   return tl::unexpected<Error>(std::move(error));
 }
 

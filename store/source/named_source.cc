@@ -13,6 +13,7 @@ namespace unshard {
 namespace {
 
 constexpr const char* kFormats = "precomputed, zarr, zarr2, zarr3 or n5";
+constexpr std::string_view kZipAdapter = "zip:";
 
 struct FormatDocument {
   std::string_view format;
@@ -58,17 +59,6 @@ Status SetFormat(std::string_view given, std::string_view format, NamedSource& n
   return {};
 }
 
-// "a/b?query" and "c" give "a/b/c?query".
-std::string Below(const std::string& place, std::string_view path) {
-  if (path.empty()) return place;
-  const std::size_t end =
-      IsUrl(place) ? std::min(place.find_first_of("?#"), place.size()) : place.size();
-  std::string below = place.substr(0, end);
-  if (!below.ends_with('/')) below += '/';
-  while (path.starts_with('/')) path.remove_prefix(1);
-  return below.append(path).append(place, end);
-}
-
 // The position of "|zarr3:…" at the end of a name; npos where it has no adapter.
 std::size_t LastAdapter(std::string_view place) {
   const std::size_t bar = place.rfind('|');
@@ -82,14 +72,45 @@ std::size_t LastAdapter(std::string_view place) {
   return named ? bar : std::string_view::npos;
 }
 
+// "a/b?query" and "c" give "a/b/c?query".
+std::string Below(const std::string& place, std::string_view path) {
+  if (path.empty()) return place;
+  const bool ends_with_path = !IsUrl(place) || LastAdapter(place) != std::string_view::npos;
+  const std::size_t end =
+      ends_with_path ? place.size() : std::min(place.find_first_of("?#"), place.size());
+  std::string below = place.substr(0, end);
+  if (!below.ends_with('/') && !below.ends_with(':')) below += '/';
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return below.append(path).append(place, end);
+}
+
+Status SetZip(std::string_view given, std::string_view inside, NamedSource& name) {
+  if (name.inside_zip) {
+    return WrongName(given, "names an archive in another one; expected one |zip:");
+  }
+  while (inside.ends_with('/')) inside.remove_suffix(1);
+  while (inside.starts_with('/')) inside.remove_prefix(1);
+  if (!CheckKey(inside)) {
+    return WrongName(given,
+                     "expected a directory of the archive after |zip:, such as labels/cells");
+  }
+  name.inside_zip = inside;
+  return {};
+}
+
 Status TakeAdapters(std::string_view given, NamedSource& name) {
   for (std::size_t bar = 0; (bar = LastAdapter(name.place)) != std::string::npos;) {
     const std::string adapter = name.place.substr(bar + 1);
     const std::size_t colon = adapter.find(':');
+    if (adapter.starts_with(kZipAdapter)) {
+      UNSHARD_RETURN_IF_ERROR(SetZip(given, std::string_view(adapter).substr(colon + 1), name));
+      name.place.resize(bar);
+      continue;
+    }
     const auto format = FormatCalled(std::string_view(adapter).substr(0, colon));
     if (!format) {
       return WrongName(given, "the adapter |" + adapter.substr(0, colon + 1) +
-                                  " is not supported; expected " + kFormats);
+                                  " is not supported; expected zip, " + kFormats);
     }
     UNSHARD_RETURN_IF_ERROR(SetFormat(given, *format, name));
     name.place = Below(name.place.substr(0, bar), std::string_view(adapter).substr(colon + 1));
@@ -100,7 +121,7 @@ Status TakeAdapters(std::string_view given, NamedSource& name) {
 }  // namespace
 
 Result<NamedSource> ParseNamedSource(std::string_view given) {
-  NamedSource name{std::string(given), {}};
+  NamedSource name{std::string(given), {}, {}};
   if (given.empty()) return WrongName("\"\"", "expected a directory or a URL");
   std::error_code unknown;
   if (!IsUrl(given) && std::filesystem::exists(name.place, unknown)) return name;

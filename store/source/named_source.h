@@ -3,6 +3,7 @@
 // do.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,11 +15,12 @@ namespace unshard {
 struct NamedSource {
   std::string place;   // a path or a URL
   std::string format;  // "precomputed", "zarr" (2 or 3), "zarr2", "zarr3" or "n5"; "": not named
+  std::optional<std::string> inside_zip;  // the directory after "|zip:"; nothing: not named so
 };
 
 // Takes the format off a name, and "file://" off a directory's. Fails with kInvalidArgument where
-// the name is empty, has nothing but a format, several formats, or an adapter that is no format
-// ("|zip:"). A directory that exists under the whole name is that directory.
+// the name is empty, has nothing but a format, several formats, two archives, or an adapter that is
+// neither a format nor "|zip:". A directory that exists under the whole name is that directory.
 Result<NamedSource> ParseNamedSource(std::string_view given);
 
 // Fails with kInvalidArgument, naming both, where the root of the store has documents of other

@@ -30,7 +30,7 @@ std::string SchemeOf(std::string_view source) {
   return scheme;
 }
 
-Result<const SourceKind*> FindKind(std::string_view source) {
+Result<const SourceKind*> FindKindOfScheme(std::string_view source) {
   const std::string name = SchemeOf(source);
   std::string known;
   for (const SourceKind& kind : Kinds()) {
@@ -41,6 +41,15 @@ Result<const SourceKind*> FindKind(std::string_view source) {
   }
   return Fail(ErrorCode::kInvalidArgument, ShownUrl(source), ": sources of the scheme ", name,
               ":// are not supported; expected ", known, " or the path of a directory");
+}
+
+Result<const SourceKind*> FindKind(const VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* of_scheme,
+                           FindKindOfScheme(options.url.empty() ? options.source : options.url));
+  for (const SourceKind& kind : Kinds()) {
+    if (kind.takes != nullptr && kind.takes(options)) return &kind;
+  }
+  return of_scheme;
 }
 
 }  // namespace
@@ -65,18 +74,22 @@ std::string ShownUrl(std::string_view url) {
   return shown;
 }
 
+bool IsOnlyRead(const VolumeOptions& options) {
+  const auto kind = FindKind(options);
+  return kind && !(*kind)->is_written;
+}
+
 Status NameUrl(std::string_view url, VolumeOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(url));
+  UNSHARD_RETURN_IF_ERROR(FindKindOfScheme(url));
   options.url = url;
   options.source = ShownUrl(url);
-  if (!kind->is_written) options.read_only = true;
+  if (IsOnlyRead(options)) options.read_only = true;
   return {};
 }
 
 Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options) {
-  const std::string& named = options.url.empty() ? options.source : options.url;
-  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(named));
-  if (!IsUrl(named)) return IdentifySource(options.source);
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(options));
+  if (options.url.empty() && kind->is_written) return IdentifySource(options.source);
   SourceIdentity identity;
   identity.url = options.source;
   if (kind->locate != nullptr) {
@@ -87,8 +100,7 @@ Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options) {
 
 Result<SourceParts> OpenSource(const VolumeOptions& options,
                                const ChangeWatcher::Listener& on_change) {
-  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind,
-                           FindKind(options.url.empty() ? options.source : options.url));
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(options));
   UNSHARD_ASSIGN_OR_RETURN(SourceParts parts, kind->open(options, on_change));
   UNSHARD_RETURN_IF_ERROR(ExpectFormat(*parts.store, options.format, CallerDeadline()));
   return parts;

@@ -40,8 +40,10 @@ std::string UnlistedAdvice(const std::string& denied, const std::string& scheme)
 
 // How the sources of one kind are opened.
 struct SourceKind {
-  std::vector<std::string_view> schemes;  // of its URLs; "": paths of directories
-  bool is_written = false;                // the kind can be, if not each of its sources
+  std::vector<std::string_view> schemes = {};  // of its URLs; "": paths of directories
+  // Whether it opens what is named, instead of the kind of its scheme. Null: it has schemes.
+  bool (*takes)(const VolumeOptions& options) = nullptr;
+  bool is_written = false;  // the kind can be, if not each of its sources
   // Fails, saying what to name instead, where `options` name no source that can be opened.
   Result<SourceParts> (*open)(const VolumeOptions& options,
                               const ChangeWatcher::Listener& on_change) = nullptr;
@@ -53,7 +55,7 @@ struct SourceKind {
 // The kinds of sources, in the order of messages. Each is a function of this list, `SourceKind
 // HttpSource()`, which a source of this folder defines.
 #define UNSHARD_EACH_SOURCE_KIND(kind) \
-  kind(DirectorySource) kind(GcsSource) kind(HttpSource) kind(S3Source)
+  kind(DirectorySource) kind(GcsSource) kind(HttpSource) kind(S3Source) kind(ZipSource)
 
 #define UNSHARD_DECLARE_SOURCE_KIND(kind) SourceKind kind();
 UNSHARD_EACH_SOURCE_KIND(UNSHARD_DECLARE_SOURCE_KIND)
@@ -74,8 +76,11 @@ std::string ShownUrl(std::string_view url);
 // request. Fails like OpenSource where the source is none.
 Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options);
 
-// Sets `source`, `url` and, where sources of this scheme are only read, `read_only`, from a URL.
-// Fails like OpenSource for another scheme.
+// Whether the source is of a kind that is only read.
+bool IsOnlyRead(const VolumeOptions& options);
+
+// Sets `source`, `url` and, where IsOnlyRead, `read_only`, from a URL. Fails like OpenSource for
+// another scheme.
 Status NameUrl(std::string_view url, VolumeOptions& options);
 
 }  // namespace unshard

@@ -24,6 +24,9 @@ struct VolumeOptions {
   std::string url;
   // What the name of the source says that it is (NamedSource::format); "": nothing.
   std::string format;
+  // The name of the source says that it is a ZIP archive ("|zip:"), and which directory of it is
+  // meant; nothing: its name decides (store/source/zip_place.h).
+  std::optional<std::string> inside_zip;
   std::string view = "native";      // a name that FindView knows (store/views/views.h), or "all"
   std::string view_codec = "none";  // a name that FindViewCodec knows
   // Chunks that are written into a view may be stored in an encoding that loses.

@@ -50,7 +50,9 @@ TEST(NamedSourceTest, OthersAreRefused) {
       {"file://", "after this", ""},
       {"precomputed://file://", "after this", ""},
       {"zarr://s3://b/a|n5:", "zarr", "n5"},
-      {"s3://b/a.zip|zip:x/|zarr3:", "|zip:", "zarr3"},
+      {"s3://b/a.zip|tar:x/|zarr3:", "|tar:", "zarr3"},
+      {"a.zip|zip:b.zip|zip:", "an archive in another one", "one |zip:"},
+      {"a.zip|zip:../b", "a directory of the archive", "|zip:"},
       {"https://me:secret@h/a|ocdbt:", "|ocdbt:", "https://h/a"},
   };
   for (const NameCase& one : cases) {
