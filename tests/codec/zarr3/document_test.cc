@@ -272,8 +272,15 @@ TEST(ZarrMetadataTest, PassesRectilinearGridsThrough) {
   }
   const ZarrNode node =
       Parse(WithGrid(DocumentOf("[" + kBytes + "]"), Rectilinear("[[1, 15], 20]")));
-  EXPECT_EQ(node.array.voxels.error().message,
-            "chunk_grid: \"rectilinear\" is not supported; expected \"regular\"");
+  EXPECT_TRUE(node.array.voxels);
+  ASSERT_TRUE(node.array.rectilinear);
+  EXPECT_EQ(node.array.rectilinear->grid_shape(), (Shape{2, 1}));
+  EXPECT_EQ(node.array.chunk_shape, (Shape{15, 20}));
+  const auto written = WriteZarr3Array(node.array);
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(WriteJson(*written->Find("chunk_grid"), 0),
+            R"({"name": "rectilinear", "configuration": {"kind": "inline", )"
+            R"("chunk_shapes": [[1, 15], 20]}})");
   const ZarrNode regular =
       Parse(WithGrid(DocumentOf("[" + kBytes + "]"), Rectilinear("[4, [[6, 4]]]")));
   EXPECT_TRUE(regular.array.voxels);
