@@ -32,6 +32,13 @@ tl::unexpected<Error> RanksDiffer(std::size_t rank, std::size_t chunk_rank,
 
 }  // namespace
 
+ChunkGrid::ChunkGrid(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
+
+ChunkGrid::ChunkGrid() {
+  static const auto kNoAxes = std::make_shared<const Parts>();
+  parts_ = kNoAxes;
+}
+
 Result<ChunkGrid> ChunkGrid::Make(std::vector<std::uint64_t> shape,
                                   std::vector<std::uint64_t> chunk_shape,
                                   std::vector<std::int64_t> origin) {
@@ -50,68 +57,68 @@ Result<ChunkGrid> ChunkGrid::Make(std::vector<std::uint64_t> shape,
 Result<ChunkGrid> ChunkGrid::OfAxes(std::vector<GridAxis> axes, std::vector<std::int64_t> origin) {
   if (origin.empty()) origin.assign(axes.size(), 0);
   if (origin.size() != axes.size()) return RanksDiffer(axes.size(), axes.size(), origin.size());
-  ChunkGrid grid;
+  Parts parts;
   for (std::size_t d = 0; d < axes.size(); ++d) {
     if (!EndFits(origin[d], axes[d].extent())) {
       return Fail(ErrorCode::kDataLoss, Where(d), ": expected an end below 2^63, found origin ",
                   origin[d], " and extent ", axes[d].extent());
     }
-    grid.shape_.push_back(axes[d].extent());
-    grid.chunk_shape_.push_back(axes[d].max_cell_extent());
-    grid.grid_shape_.push_back(axes[d].cells());
+    parts.shape.push_back(axes[d].extent());
+    parts.chunk_shape.push_back(axes[d].max_cell_extent());
+    parts.grid_shape.push_back(axes[d].cells());
   }
-  const bool empty = std::count(grid.grid_shape_.begin(), grid.grid_shape_.end(), 0u) > 0;
-  const auto cell_count = CheckedProduct(grid.grid_shape_);
+  const bool empty = std::count(parts.grid_shape.begin(), parts.grid_shape.end(), 0u) > 0;
+  const auto cell_count = CheckedProduct(parts.grid_shape);
   if (!cell_count && !empty) {
     return Fail(ErrorCode::kDataLoss, "expected fewer than 2^64 chunks in the grid");
   }
-  grid.cell_count_ = empty ? 0 : *cell_count;
-  grid.axes_ = std::move(axes);
-  grid.origin_ = std::move(origin);
-  return grid;
+  parts.cell_count = empty ? 0 : *cell_count;
+  parts.axes = std::move(axes);
+  parts.origin = std::move(origin);
+  return ChunkGrid(std::move(parts));
 }
 
 bool ChunkGrid::is_regular() const {
-  return std::all_of(axes_.begin(), axes_.end(),
+  return std::all_of(parts_->axes.begin(), parts_->axes.end(),
                      [](const GridAxis& axis) { return axis.is_regular(); });
 }
 
 bool ChunkGrid::Contains(std::span<const std::uint64_t> cell) const {
   if (cell.size() != rank()) return false;
   for (std::size_t d = 0; d < cell.size(); ++d) {
-    if (cell[d] >= grid_shape_[d]) return false;
+    if (cell[d] >= parts_->grid_shape[d]) return false;
   }
   return true;
 }
 
 std::uint64_t ChunkGrid::CellAt(std::size_t dimension, std::int64_t position) const {
-  return axes_[dimension].CellAt(static_cast<std::uint64_t>(position) -
-                                 static_cast<std::uint64_t>(origin_[dimension]));
+  return parts_->axes[dimension].CellAt(static_cast<std::uint64_t>(position) -
+                                        static_cast<std::uint64_t>(parts_->origin[dimension]));
 }
 
 CellExtent ChunkGrid::Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const {
-  const GridAxis& axis = axes_[dimension];
-  return {Advance(origin_[dimension], axis.Begin(cell[dimension])),
-          Advance(origin_[dimension], axis.End(cell[dimension]))};
+  const GridAxis& axis = parts_->axes[dimension];
+  return {Advance(parts_->origin[dimension], axis.Begin(cell[dimension])),
+          Advance(parts_->origin[dimension], axis.End(cell[dimension]))};
 }
 
 std::vector<std::uint64_t> ChunkGrid::ClippedShape(std::span<const std::uint64_t> cell) const {
   std::vector<std::uint64_t> shape(cell.size());
   for (std::size_t d = 0; d < cell.size(); ++d) {
-    shape[d] = axes_[d].End(cell[d]) - axes_[d].Begin(cell[d]);
+    shape[d] = parts_->axes[d].End(cell[d]) - parts_->axes[d].Begin(cell[d]);
   }
   return shape;
 }
 
 std::vector<std::uint64_t> ChunkGrid::WholeShape(std::span<const std::uint64_t> cell) const {
   std::vector<std::uint64_t> shape(cell.size());
-  for (std::size_t d = 0; d < cell.size(); ++d) shape[d] = axes_[d].CellExtent(cell[d]);
+  for (std::size_t d = 0; d < cell.size(); ++d) shape[d] = parts_->axes[d].CellExtent(cell[d]);
   return shape;
 }
 
 ChunkGrid ChunkGrid::InUnitsOf(std::span<const std::uint64_t> unit) const {
   std::vector<GridAxis> axes;
-  for (std::size_t d = 0; d < rank(); ++d) axes.push_back(axes_[d].InUnitsOf(unit[d]));
+  for (std::size_t d = 0; d < rank(); ++d) axes.push_back(parts_->axes[d].InUnitsOf(unit[d]));
   return *OfAxes(std::move(axes));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,10 +20,14 @@ struct CellExtent {
   std::int64_t end = 0;
 };
 
-// The grid of one array. Immutable; thread-safe.
+// The grid of one array. Immutable; thread-safe. Copies share their lists.
 class ChunkGrid {
  public:
-  ChunkGrid() = default;  // rank 0: exactly one cell
+  ChunkGrid();  // rank 0: exactly one cell
+  // What is moved is copied, so that no grid is without its lists.
+  ChunkGrid(const ChunkGrid&) = default;
+  ChunkGrid& operator=(const ChunkGrid&) = default;
+  ~ChunkGrid() = default;
   // Fails with kDataLoss where ranks differ, a chunk extent is 0, an end does not fit 63 bits, or
   // the number of cells does not fit 64 bits. `origin` may be empty: all zero.
   static Result<ChunkGrid> Make(std::vector<std::uint64_t> shape,
@@ -32,18 +37,22 @@ class ChunkGrid {
   static Result<ChunkGrid> OfAxes(std::vector<GridAxis> axes,
                                   std::vector<std::int64_t> origin = {});
 
-  [[nodiscard]] std::size_t rank() const { return shape_.size(); }
-  [[nodiscard]] const std::vector<std::uint64_t>& shape() const { return shape_; }
+  [[nodiscard]] std::size_t rank() const { return parts_->axes.size(); }
+  [[nodiscard]] const std::vector<std::uint64_t>& shape() const { return parts_->shape; }
   // Of a regular grid: the shape of each chunk. Otherwise the largest extent along each axis.
-  [[nodiscard]] const std::vector<std::uint64_t>& chunk_shape() const { return chunk_shape_; }
-  [[nodiscard]] const std::vector<std::int64_t>& origin() const { return origin_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& chunk_shape() const {
+    return parts_->chunk_shape;
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& origin() const { return parts_->origin; }
   // The number of cells along each axis; a dimension of extent 0 has no cells.
-  [[nodiscard]] const std::vector<std::uint64_t>& grid_shape() const { return grid_shape_; }
-  [[nodiscard]] std::uint64_t cell_count() const { return cell_count_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& grid_shape() const { return parts_->grid_shape; }
+  [[nodiscard]] std::uint64_t cell_count() const { return parts_->cell_count; }
   // Whether all chunks have the same shape, clipped ends apart.
   [[nodiscard]] bool is_regular() const;
   // Its positions are without the origin.
-  [[nodiscard]] const GridAxis& axis(std::size_t dimension) const { return axes_[dimension]; }
+  [[nodiscard]] const GridAxis& axis(std::size_t dimension) const {
+    return parts_->axes[dimension];
+  }
 
   [[nodiscard]] bool Contains(std::span<const std::uint64_t> cell) const;
   // The index, along a dimension, of the cells that contain `position`, in array coordinates.
@@ -63,10 +72,15 @@ class ChunkGrid {
   [[nodiscard]] ChunkGrid InUnitsOf(std::span<const std::uint64_t> unit) const;
 
  private:
-  std::vector<GridAxis> axes_;
-  std::vector<std::uint64_t> shape_, chunk_shape_, grid_shape_;
-  std::vector<std::int64_t> origin_;
-  std::uint64_t cell_count_ = 1;
+  struct Parts {
+    std::vector<GridAxis> axes;
+    std::vector<std::uint64_t> shape, chunk_shape, grid_shape;
+    std::vector<std::int64_t> origin;
+    std::uint64_t cell_count = 1;
+  };
+  explicit ChunkGrid(Parts parts);
+
+  std::shared_ptr<const Parts> parts_;  // never null
 };
 
 // The position of `cell` in the C order (last dimension fastest) of a grid, and its inverse.
