@@ -1,13 +1,14 @@
-"""Runs in the newest environment, with zarr-python 3.4.
+"""Runs in the newest environment, with zarr-python 3.4, as tests/support/python_service.py says.
 
-newest_tree.py make SEED FOLDER        a group of sharded arrays with random rectilinear shards, and of all data types
-newest_tree.py uneven SEED FOLDER      a group of arrays with random rectilinear chunks, without shards
-newest_tree.py numbers SEED FOLDER     a group of arrays whose numbers are stored as others
-newest_tree.py same FOLDER OTHER       fails unless both groups have the same arrays with the same items
-newest_tree.py change FOLDER [PREFIX]  writes other items into a box of each array of this name, and empties another
-newest_tree.py resize FOLDER NAME EXTENT...
+make SEED FOLDER        a group of sharded arrays with random rectilinear shards, and of all data types
+uneven SEED FOLDER      a group of arrays with random rectilinear chunks, without shards
+numbers SEED FOLDER     a group of arrays whose numbers are stored as others
+same FOLDER OTHER       fails unless both groups have the same arrays with the same items
+change FOLDER [PREFIX]  writes other items into a box of each array of this name, and empties another
+resize FOLDER NAME EXTENT...
 """
 
+import pathlib
 import random
 import shutil
 import sys
@@ -15,6 +16,9 @@ import warnings
 
 import numpy as np
 import zarr
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "support"))
+from python_service import serve  # noqa: E402
 
 TYPES = {"string": (str, np.array(["a", "bc", "", "é", "日本", "x" * 40, "", "z"], dtype=object)),
          "time": ("datetime64[10us]", np.arange(8).astype("datetime64[10us]")),
@@ -139,4 +143,4 @@ def resize(folder, name, *extents):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # some types are not a part of the specification
     zarr.config.set({"array.rectilinear_chunks": True, "array.write_empty_chunks": False})
-    {"make": make, "uneven": uneven, "numbers": numbers, "same": same, "change": change, "resize": resize}[sys.argv[1]](*sys.argv[2:])
+    serve({each.__name__: each for each in (make, uneven, numbers, same, change, resize)})

@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import struct
-import subprocess
 
 import numcodecs
 import numpy as np
@@ -15,16 +14,16 @@ import pytest
 import tensorstore as ts
 
 from judging import SEED, names_below
+from python_service import PythonService
 
 TREE = pathlib.Path(__file__).parent / "newest_tree.py"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tree(newest_python):
-    def run(*arguments):
-        done = subprocess.run([newest_python, TREE, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-    return run
+    service = PythonService(newest_python, TREE)
+    yield service.call
+    service.end()
 
 
 @pytest.fixture
