@@ -30,6 +30,9 @@ namespace unshard {
   each(PngCodec) \
   each(CompressoCodec) \
   each(CrackleCodec) \
+  each(FpzipCodec) \
+  each(KempressedCodec) \
+  each(NpzCodec) \
   each(JpegXlCodec) \
   each(ZfpcCodec) \
   each(ZfpCodec) \

@@ -63,7 +63,8 @@ void ReadExamples(const std::string& page, std::vector<Example>& examples) {
 
 std::vector<Example> ReadExamples() {
   std::vector<Example> examples;
-  for (const char* page : {"precomputed.md", "zarr.md", "views.md", "writing.md", "sizes.md"}) {
+  for (const char* page :
+       {"precomputed.md", "encodings.md", "zarr.md", "views.md", "writing.md", "sizes.md"}) {
     ReadExamples(page, examples);
   }
   return examples;
@@ -548,7 +549,7 @@ TEST(FormatsDocument, ItsTablesHaveTheNamesOfAllCodecs) {
   const Words n5 = QuotedIn("zarr.md", "| N5 |");
   EXPECT_EQ(std::set<std::string>(n5.begin(), n5.end()), NamesIn(Dialect::kN5));
   for (const std::string& encoding : NamesIn(Dialect::kPrecomputed)) {
-    EXPECT_FALSE(QuotedIn("precomputed.md", "| `" + encoding + "` |").empty()) << encoding;
+    EXPECT_FALSE(QuotedIn("encodings.md", "| `" + encoding + "` |").empty()) << encoding;
   }
 }
 

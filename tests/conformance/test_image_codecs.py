@@ -1,7 +1,7 @@
 """The chunk encodings of precomputed volumes, judged by the libraries that write and read them.
 
-What TensorStore, CloudVolume, imagecodecs and the compresso and crackle packages encode, unshard decodes to the
-same voxels; what unshard encodes, they read back. Where TensorStore writes an encoding, unshard
+What TensorStore, CloudVolume, imagecodecs and the compresso, crackle and fpzip packages encode, unshard decodes to
+the same voxels; what unshard encodes, they read back. Where TensorStore writes an encoding, unshard
 writes the same bytes, up to how zlib compresses the rows of a PNG."""
 
 import json
@@ -12,6 +12,7 @@ import zlib
 
 import compresso
 import crackle
+import fpzip
 import imagecodecs
 import numpy as np
 import pytest
@@ -292,6 +293,62 @@ def test_zfpc_of_cloudvolume(program, random, dtype):
         voxels = np.asfortranarray((random.random(shape) * 200).astype(dtype))
         written = cloudvolume.encode(voxels, "zfpc")
         assert np.array_equal(Codec(program, "zfpc", voxels).decode(written), voxels)
+
+
+def floats(random, shape, dtype):
+    """Smooth, noise, integers, zeros, and values of all kinds."""
+    values = np.cumsum(random.normal(0, 1, shape), axis=0) * 10.0 ** random.integers(-30, 30)
+    kind = random.integers(5)
+    if kind == 1:
+        values = random.normal(0, 1, shape)
+    elif kind == 2:
+        values = random.integers(0, 3, shape)
+    elif kind == 3:
+        values = np.zeros(shape)
+    elif kind == 4:
+        special = random.choice([np.inf, -np.inf, np.nan, -0.0, 1e-42, -1e38], shape)
+        values = np.where(random.random(shape) < 0.1, special, values)
+    return np.asfortranarray(values.astype(dtype))
+
+
+def same_bits(found, expected):
+    return found.dtype == expected.dtype and found.tobytes("F") == expected.tobytes("F")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("precision", [0, *range(2, 33)])
+def test_fpzip_of_cloudvolume(program, random, dtype, precision):
+    precision *= np.dtype(dtype).itemsize // 4
+    for _ in range(3):
+        voxels = floats(random, (*random_shape(random), int(random.integers(1, 4))), dtype)
+        written = cloudvolume.encode(voxels, "fpzip", compression_params={"level": precision})
+        decoded = Codec(program, "fpzip", voxels).decode(written)
+        assert same_bits(decoded, fpzip.decompress(written, order="F"))
+        assert precision or same_bits(decoded, voxels)
+    damaged = Codec(program, "fpzip", voxels).run("decode", written[:-1])
+    assert damaged.returncode == 1
+    assert message(damaged).startswith("data loss: fpzip chunk: ")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_kempressed_of_cloudvolume(program, random, dtype, channels):
+    for _ in range(5):
+        voxels = np.asfortranarray(random.random((*random_shape(random), channels)).astype(dtype))
+        written = cloudvolume.encode(voxels, "kempressed")
+        expected = cloudvolume.decode(written, "kempressed")
+        assert same_bits(Codec(program, "kempressed", voxels).decode(written), expected)
+
+
+@pytest.mark.parametrize("dtype", RAW)
+def test_npz_of_cloudvolume(program, random, dtype):
+    for channels in (1, 1, 3):
+        shape = (*random_shape(random), channels)
+        voxels = np.asfortranarray((random.random(shape) * 100).astype(dtype))
+        codec = Codec(program, "npz", voxels)
+        for order in (voxels, np.ascontiguousarray(voxels), voxels.astype(voxels.dtype.newbyteorder())):
+            assert same_bits(codec.decode(cloudvolume.encode(order, "npz")), voxels)
+        assert same_bits(cloudvolume.decode(codec.encode(voxels), "npz"), voxels)
 
 
 @pytest.mark.parametrize("encoding", sorted(TYPES))

@@ -22,6 +22,7 @@
   TARGET(codec_chain, FuzzCodecChain)                          \
   TARGET(compresso_decoding, FuzzCompressoDecoding)            \
   TARGET(crackle_decoding, FuzzCrackleDecoding)                \
+  TARGET(fpzip_decoding, FuzzFpzipDecoding)                    \
   TARGET(gcs_answer, FuzzGcsAnswer)                            \
   TARGET(gzip, FuzzGzip)                                       \
   TARGET(http_response, FuzzHttpResponse)                      \
@@ -34,6 +35,7 @@
   TARGET(mount_table, FuzzMountTable)                          \
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
+  TARGET(npz_decoding, FuzzNpzDecoding)                        \
   TARGET(png_decoding, FuzzPngDecoding)                        \
   TARGET(pyramid, FuzzPyramid)                                 \
   TARGET(s3_answers, FuzzS3Answers)                            \

@@ -75,7 +75,7 @@ TEST(VolumeCheckTest, RawChunksHaveTheLengthOfTheClippedChunk) {
 }
 
 TEST(VolumeCheckTest, ChunksOfUnknownEncodingsAreOnlyNotEmpty) {
-  const Check check = VolumeCheck("fpzip", "float32", 1);
+  const Check check = VolumeCheck("webp", "float32", 1);
   EXPECT_EQ(check->FixedSize(GridCell{0, 0, 0}), std::nullopt);
   EXPECT_EQ(Refusal(check, {0, 0, 0}, {7}), "");
   EXPECT_EQ(Refusal(check, {0, 0, 0}, {}), "expected a chunk with content, found an empty one");

@@ -153,8 +153,8 @@ TEST(CodecChain, LevelsDoNotMatterToAnEncodingButOrdersDo) {
 }
 
 TEST(VolumeEncoding, AnUnknownOneIsNamed) {
-  EXPECT_EQ(BindVolumeChain(R"("encoding": "fpzip")", kUint8, 1).error().message,
-            "encoding: decoding chunks of encoding \"fpzip\" is not supported");
+  EXPECT_EQ(BindVolumeChain(R"("encoding": "webp")", kUint8, 1).error().message,
+            "encoding: decoding chunks of encoding \"webp\" is not supported");
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ TEST(PrecomputedScales, FailuresNameTheMember) {
       {"[4, 4.5, 40]", "[4, null, 40]", ErrorCode::kDataLoss,
        "scales[0].resolution[1]: expected a number"},
       {"[10, -5, 0]", "[10, 0.5, 0]", ErrorCode::kDataLoss, "scales[0].voxel_offset[1]: "},
-      {"\"encoding\": \"raw\"", "\"encoding\": \"fpzip\"", ErrorCode::kNotSupported,
-       "scales[0].encoding: decoding chunks of encoding \"fpzip\""}};
+      {"\"encoding\": \"raw\"", "\"encoding\": \"webp\"", ErrorCode::kNotSupported,
+       "scales[0].encoding: decoding chunks of encoding \"webp\""}};
   for (const Case& one : cases) {
     std::string text = kInfo;
     text.replace(text.find(one.text), std::string(one.text).size(), one.replacement);
