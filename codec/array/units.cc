@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "codec/array/document.h"
@@ -16,17 +17,38 @@ struct LengthUnit {
   std::string_view name;
   double nanometres;
 };
-constexpr std::array<LengthUnit, 33> kLengthUnits = {{
-    {"pm", 1e-3},        {"picometer", 1e-3}, {"picometre", 1e-3}, {"Å", 0.1},
-    {"angstrom", 0.1},   {"nm", 1},           {"nanometer", 1},    {"nanometre", 1},
-    {"nanometers", 1},   {"um", 1e3},         {"µm", 1e3},         {"μm", 1e3},
-    {"micron", 1e3},     {"microns", 1e3},    {"micrometer", 1e3}, {"micrometre", 1e3},
-    {"mm", 1e6},         {"millimeter", 1e6}, {"millimetre", 1e6}, {"cm", 1e7},
-    {"centimeter", 1e7}, {"centimetre", 1e7}, {"m", 1e9},          {"meter", 1e9},
-    {"metre", 1e9},      {"km", 1e12},        {"kilometer", 1e12}, {"kilometre", 1e12},
-    {"inch", 2.54e7},    {"in", 2.54e7},      {"foot", 3.048e8},   {"ft", 3.048e8},
-    {"yard", 9.144e8},
+constexpr std::array<LengthUnit, 20> kLengthUnits = {{
+    {"pm", 1e-3},          {"Å", 0.1},
+    {"angstrom", 0.1},     {"nm", 1},
+    {"um", 1e3},           {"µm", 1e3},  // the micro sign, and the Greek letter
+    {"μm", 1e3},           {"micron", 1e3},
+    {"microns", 1e3},      {"mm", 1e6},
+    {"cm", 1e7},           {"m", 1e9},
+    {"km", 1e12},          {"inch", 2.54e7},
+    {"in", 2.54e7},        {"foot", 3.048e8},
+    {"ft", 3.048e8},       {"yard", 9.144e8},
+    {"mile", 1.609344e12}, {"parsec", 3.0856775814913673e25},
 }};
+// What stands before "meter".
+constexpr std::array<LengthUnit, 21> kMetres = {
+    {{"", 1e9},      {"yocto", 1e-15}, {"zepto", 1e-12}, {"atto", 1e-9}, {"femto", 1e-6},
+     {"pico", 1e-3}, {"nano", 1},      {"micro", 1e3},   {"milli", 1e6}, {"centi", 1e7},
+     {"deci", 1e8},  {"deca", 1e10},   {"hecto", 1e11},  {"kilo", 1e12}, {"mega", 1e15},
+     {"giga", 1e18}, {"tera", 1e21},   {"peta", 1e24},   {"exa", 1e27},  {"zetta", 1e30},
+     {"yotta", 1e33}}};
+
+std::optional<double> LengthIn(std::span<const LengthUnit> units, std::string_view name) {
+  const auto known = std::ranges::find(units, name, &LengthUnit::name);
+  return known == units.end() ? std::nullopt : std::optional(known->nanometres);
+}
+
+std::optional<double> NanometresOf(std::string_view name) {
+  if (const auto length = LengthIn(kLengthUnits, name)) return length;
+  for (const std::string_view metre : {"meter", "metre", "meters", "metres"}) {
+    if (name.ends_with(metre)) return LengthIn(kMetres, name.substr(0, name.size() - metre.size()));
+  }
+  return std::nullopt;
+}
 
 Result<DimensionUnit> ParseUnit(const JsonCursor& json) {
   DimensionUnit unit;
@@ -83,10 +105,8 @@ DimensionUnit ParseDimensionUnit(std::string_view text) {
 }
 
 std::optional<double> Nanometres(const DimensionUnit& unit) {
-  const auto known = std::find_if(kLengthUnits.begin(), kLengthUnits.end(),
-                                  [&](const LengthUnit& one) { return one.name == unit.base; });
-  if (known == kLengthUnits.end()) return std::nullopt;
-  return unit.multiplier * known->nanometres;
+  const auto length = NanometresOf(unit.base);
+  return length ? std::optional(unit.multiplier * *length) : std::nullopt;
 }
 
 Result<DimensionUnits> ParseUnitTexts(const JsonCursor& units, std::size_t rank) {

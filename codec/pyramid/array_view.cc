@@ -138,12 +138,13 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   return array;
 }
 
-Result<PresentedArray> PresentUnsharded(const Array& stored, bool of_copy) {
+Result<PresentedArray> PresentUnsharded(const Array& stored, const ViewOptions& options) {
   PresentedArray array{stored, stored, SameAxes(stored.rank())};
   Array& presented = array.presented;
   presented.shard_shape.reset();
   presented.sharding = JsonValue();
-  if (!of_copy) UNSHARD_RETURN_IF_ERROR(PlanRawBlocks(stored, presented));
+  if (!options.of_copy && !options.keeps_chunks)
+    UNSHARD_RETURN_IF_ERROR(PlanRawBlocks(stored, presented));
   return array;
 }
 

@@ -15,11 +15,12 @@ constexpr std::size_t kVolumeRank = 4;  // c, z, y, x
 
 // The position among these of an axis with such a name or kind; nothing for any other axis.
 std::optional<std::size_t> VolumeAxisOf(const PyramidAxis& axis) {
+  if (axis.kind == PyramidAxis::Kind::kChannel) return 0;
+  if (axis.kind == PyramidAxis::Kind::kTime) return std::nullopt;
   const std::string name = LowerCase(axis.name);
   if (name == "z") return 1;
   if (name == "y") return 2;
   if (name == "x") return 3;
-  if (axis.kind == PyramidAxis::Kind::kChannel) return 0;
   return std::nullopt;
 }
 

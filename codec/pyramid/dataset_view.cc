@@ -6,7 +6,8 @@
 #include "codec/json/meaning.h"
 #include "codec/precomputed/scale.h"
 #include "codec/pyramid/n5_pyramid.h"
-#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/ome_conversion.h"
+#include "codec/pyramid/ome_pyramid.h"
 
 namespace unshard {
 namespace {
@@ -16,24 +17,25 @@ void Append(std::vector<MetadataDocument> documents, PresentedDataset& to) {
   for (MetadataDocument& one : documents) to.documents.push_back(std::move(one));
 }
 
-// The attributes of a group or a pyramid in the format `to`, without the members about its levels.
-JsonValue GroupAttributes(const SourceDataset& dataset, Dialect to) {
+// The version of OME-Zarr that metadata of the source get in the format `to`. Null: they stay as
+// they are.
+const OmeVersion* OmeVersionFor(const SourceDataset& dataset, Dialect to,
+                                const ViewOptions& options) {
+  if (!IsZarr(to) || dataset.dialect == Dialect::kPrecomputed) return nullptr;
+  if (options.ome != nullptr && options.ome->dialect == to) return options.ome;
+  return to == dataset.dialect ? nullptr : &DefaultOmeVersion(to);
+}
+
+// The attributes of a group or a pyramid in the format `to`, without the members about its levels
+// where another convention says these.
+Result<JsonValue> GroupAttributes(const SourceDataset& dataset, Dialect to,
+                                  const ViewOptions& options, std::vector<std::string>& warnings) {
+  if (dataset.dialect == Dialect::kPrecomputed) return JsonValue::Object();
   JsonValue attributes = dataset.attributes;
-  if (to == Dialect::kN5) EraseN5Members(attributes);
-  switch (dataset.dialect) {
-    case Dialect::kPrecomputed:
-      return JsonValue::Object();
-    case Dialect::kN5:
-      EraseN5Members(attributes);
-      return attributes;
-    case Dialect::kZarr3:
-      if (to != Dialect::kZarr2) return attributes;
-      if (JsonValue* ome = attributes.Find("ome")) CompleteMultiscales(dataset.levels, *ome);
-      return AttributesInZarr2(std::move(attributes));
-    case Dialect::kZarr2:
-      if (to != Dialect::kZarr3) return attributes;
-      CompleteMultiscales(dataset.levels, attributes);
-      return AttributesInZarr3(std::move(attributes));
+  if (to == Dialect::kN5 || dataset.dialect == Dialect::kN5) EraseN5Members(attributes);
+  if (const OmeVersion* version = OmeVersionFor(dataset, to, options)) {
+    UNSHARD_RETURN_IF_ERROR(
+        ConvertOme(dataset.dialect, *version, dataset.levels, attributes, warnings));
   }
   return attributes;
 }
@@ -83,7 +85,7 @@ Status CheckUnits(const PyramidGeometry& geometry, std::vector<std::string>& war
 
 // Adds the document of a whole pyramid, and those of the groups between it and its levels.
 Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, Dialect to,
-                  PresentedDataset& presented) {
+                  const ViewOptions& options, PresentedDataset& presented) {
   if (to == Dialect::kPrecomputed) {
     std::vector<Array> scales;
     for (const auto& level : presented.levels) scales.push_back(level.array.presented);
@@ -97,13 +99,14 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
   std::vector<std::string> paths;
   for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   if (dataset.kind != Kind::kPyramid) return {};
-  JsonValue attributes = GroupAttributes(dataset, to);
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue attributes,
+                           GroupAttributes(dataset, to, options, presented.warnings));
   if (to == Dialect::kN5) {
     for (const char* name : {"ome", "multiscales"}) attributes.Erase(name);
   }
   if (!IsZarr(to) || !IsZarr(dataset.dialect)) {
-    UNSHARD_ASSIGN_OR_RETURN(attributes,
-                             PyramidAttributes(to, geometry, paths, std::move(attributes)));
+    UNSHARD_ASSIGN_OR_RETURN(
+        attributes, PyramidAttributes(to, options.ome, geometry, paths, std::move(attributes)));
   }
   Append(DocumentsOfGroup(to, std::move(attributes)), presented);
   std::set<std::string> between;
@@ -117,22 +120,22 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
   return {};
 }
 
-// Between versions of OME-Zarr multiscales stay as they are, and their geometry is not needed.
+// Between versions of OME-Zarr the geometry is not needed, and other formats may be unable to
+// express it.
 Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, Dialect to) {
   if (dataset.kind != Kind::kPyramid || !IsZarr(dataset.dialect) || !IsZarr(to)) {
     return ReadGeometry(dataset);
   }
   PyramidGeometry geometry;
   const std::size_t rank = dataset.levels.front().array.rank();
-  for (const std::string& name : OmeAxisNames(OmeOf(dataset.dialect, dataset.attributes), rank)) {
-    geometry.axes.push_back(AxisNamed(name));
-  }
-  if (geometry.axes.size() != rank) {
-    return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: the arrays have other axes");
-  }
+  UNSHARD_ASSIGN_OR_RETURN(geometry.axes,
+                           OmeAxesOf(OmeOf(dataset.dialect, dataset.attributes), rank));
   for (const PyramidLevel& level : dataset.levels) {
-    geometry.levels.push_back(
-        {std::vector<double>(level.array.rank(), 1), std::vector<double>(level.array.rank(), 0)});
+    if (level.array.rank() != rank) {
+      return Fail(ErrorCode::kDataLoss, level.path,
+                  ": has another number of axes than the other levels");
+    }
+    geometry.levels.push_back({std::vector<double>(rank, 1), std::vector<double>(rank, 0)});
   }
   return geometry;
 }
@@ -147,12 +150,29 @@ void QuoteBareNumbers(PresentedDataset& presented) {
   }
 }
 
-Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool of_copy) {
+// What the versions of OME-Zarr want of the arrays of a pyramid.
+Status FitToOme(const SourceDataset& dataset, Array& array) {
+  if (dataset.dialect == Dialect::kZarr2) {
+    array.key_encoding.separator = '/';
+    return {};
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const PyramidGeometry geometry, GeometryFor(dataset, Dialect::kZarr3));
+  array.axis_names.clear();
+  for (const PyramidAxis& axis : geometry.axes) array.axis_names.emplace_back(axis.name);
+  return {};
+}
+
+Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset,
+                                            const ViewOptions& options) {
   PresentedDataset presented;
   JsonValue info = dataset.attributes;  // of a precomputed volume
+  const OmeVersion* const version = OmeVersionFor(dataset, dataset.dialect, options);
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     const PyramidLevel& level = dataset.levels[i];
-    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentUnsharded(level.array, of_copy));
+    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentUnsharded(level.array, options));
+    if (version != nullptr && dataset.kind == Kind::kPyramid) {
+      UNSHARD_RETURN_IF_ERROR(FitToOme(dataset, array.presented));
+    }
     if (dataset.dialect == Dialect::kPrecomputed) {
       SetEncoding(array.presented, info.Find("scales")->mutable_items()[i]);
     } else {
@@ -164,7 +184,12 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool o
   if (dataset.dialect == Dialect::kPrecomputed && !dataset.levels.empty()) {
     presented.documents.push_back({"", "info", std::move(info)});
   } else if (dataset.kind != Kind::kArray) {
-    Append(DocumentsOfGroup(dataset.dialect, dataset.attributes), presented);
+    JsonValue attributes = dataset.attributes;
+    if (version != nullptr) {
+      UNSHARD_RETURN_IF_ERROR(
+          ConvertOme(dataset.dialect, *version, dataset.levels, attributes, presented.warnings));
+    }
+    Append(DocumentsOfGroup(dataset.dialect, std::move(attributes)), presented);
   }
   QuoteBareNumbers(presented);
   return presented;
@@ -174,10 +199,12 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, bool o
 
 Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, Dialect to,
                                         const ViewOptions& options) {
-  if (to == dataset.dialect) return PresentInOwnFormat(dataset, options.of_copy);
+  if (to == dataset.dialect) return PresentInOwnFormat(dataset, options);
   PresentedDataset presented;
   if (dataset.levels.empty()) {
-    Append(DocumentsOfGroup(to, GroupAttributes(dataset, to)), presented);
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue attributes,
+                             GroupAttributes(dataset, to, options, presented.warnings));
+    Append(DocumentsOfGroup(to, std::move(attributes)), presented);
     QuoteBareNumbers(presented);
     return presented;
   }
@@ -209,7 +236,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, Dialect to
     }
     presented.levels.push_back({paths[i], std::move(arrays[i])});
   }
-  UNSHARD_RETURN_IF_ERROR(AddPyramid(dataset, mapped, to, presented));
+  UNSHARD_RETURN_IF_ERROR(AddPyramid(dataset, mapped, to, options, presented));
   QuoteBareNumbers(presented);
   return presented;
 }

@@ -1,42 +1,54 @@
-// OME-Zarr multiscales, versions 0.5 (Zarr v3) and 0.1 to 0.4 (Zarr v2), as pyramids, and back.
-// codec/FORMATS.md, "Views". Pure; thread-safe.
+// One multiscale of OME-Zarr as a model that is the same for all versions: read by its shape,
+// written in the shape of a version. codec/FORMATS.md, "OME-Zarr". Pure; thread-safe.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "codec/pyramid/ome_transform.h"
+#include "codec/pyramid/ome_version.h"
 #include "codec/pyramid/pyramid.h"
 
 namespace unshard {
 
-// The OME-Zarr metadata in the attributes of a group: the member `ome` (Zarr v3), or the attributes
-// themselves (Zarr v2); null where they have none.
-JsonValue OmeOf(Dialect dialect, const JsonValue& attributes);
+// The system of coordinates that the levels of an image get where the source names none.
+inline constexpr const char* kOmeSystem = "physical";
 
-// The paths of the datasets of the first multiscale; none where there is none. Fails with kDataLoss
-// where a dataset has no path.
-Result<std::vector<std::string>> OmeLevelPaths(const JsonValue& ome);
-// The names of its axes, for arrays of `rank`: versions 0.1 and 0.2 do not list them.
-std::vector<std::string> OmeAxisNames(const JsonValue& ome, std::size_t rank);
-// Adds to the first multiscale of `ome` what version 0.4 requires and older ones lack: the axes,
-// and the scale of each level. Changes nothing where `levels` are not its datasets.
-void CompleteMultiscales(const std::vector<PyramidLevel>& levels, JsonValue& ome);
+struct OmeMultiscale {
+  struct Level {
+    std::string path;
+    std::size_t dataset = 0;  // its place in `datasets`
+    OmeTransform transform;   // of indices of the array to the axes
+  };
+  std::string name;             // ""
+  std::vector<JsonValue> axes;  // slowest first; objects, as versions from 0.4 on have them
+  std::vector<Level> levels;    // the finest first
+  std::string system;           // that of the axes; "" where the version names none
+  std::vector<JsonValue> other_systems;  // the objects of the document
+  JsonValue between_systems;             // the transformations of the multiscale, or null
+  // Of versions 0.4 and 0.5: what is applied to every level, after its own transformation.
+  std::optional<OmeTransform> of_all;
+  std::vector<std::string> warnings;  // what is not as the version has it
+};
 
-// The geometry of the first multiscale; units of length become nanometres. Levels without
-// transformations are as coarse as the shapes of their arrays say. Translations are taken
-// as those of the corners of voxels, or else of their centres, whichever lets all levels begin at
-// whole voxels. Fails with kNotSupported where neither does, and with kDataLoss on damaged
-// metadata.
-Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
-                                      const std::vector<PyramidLevel>& levels);
+// Reads a multiscale. `shapes`: of the arrays of its levels, in the order of OmeLevelOrder; empty:
+// not known. They say how coarse levels without transformations are, and along which axes a scale
+// of 0 means nothing. Fails with kDataLoss on damaged metadata and with kNotSupported where
+// something else than a scale and a translation leads to a level, naming the member.
+Result<OmeMultiscale> ReadOmeMultiscale(const JsonCursor& multiscale,
+                                        const std::vector<std::vector<std::uint64_t>>& shapes);
 
-// The list `multiscales` of a pyramid, without a version: translations are those of the centres of
-// voxels. `geometry` has the axes of the arrays.
-JsonValue MultiscalesOf(const PyramidGeometry& geometry, const std::vector<std::string>& paths);
+// The places in `datasets` of the levels, the finest first; in the order of the document where that
+// does not say how fine they are.
+std::vector<std::size_t> OmeLevelOrder(const JsonCursor& multiscale);
 
-// The attributes of a group in the other version of Zarr: the members of OME-Zarr move into, or out
-// of, the member `ome`, and get the version. Other attributes stay as they are.
-JsonValue AttributesInZarr2(JsonValue zarr3_attributes);
-JsonValue AttributesInZarr3(JsonValue zarr2_attributes);
+// Gives `multiscale`, of which `model` was read, the form of the version; members that say nothing
+// of axes and transformations stay. Appends what the version cannot express, and is left out, to
+// `warnings`. `path`: of the multiscale, for these. Requires: a version that is written.
+void WriteOmeMultiscale(const OmeMultiscale& model, const OmeVersion& version,
+                        const std::string& path, JsonValue& multiscale,
+                        std::vector<std::string>& warnings);
 
 }  // namespace unshard

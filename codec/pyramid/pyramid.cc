@@ -8,7 +8,7 @@
 #include "codec/core/text.h"
 #include "codec/json/number.h"
 #include "codec/pyramid/n5_pyramid.h"
-#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/ome_pyramid.h"
 
 namespace unshard {
 namespace {
@@ -109,17 +109,21 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
   return geometry;
 }
 
-Result<JsonValue> PyramidAttributes(Dialect dialect, const PyramidGeometry& geometry,
+Result<JsonValue> PyramidAttributes(Dialect dialect, const OmeVersion* version,
+                                    const PyramidGeometry& geometry,
                                     const std::vector<std::string>& paths, JsonValue attributes) {
   if (dialect == Dialect::kN5) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonValue group, N5GroupOf(geometry));
     for (const auto& [name, value] : group.members()) attributes.Set(name, value);
     return attributes;
   }
-  JsonValue ome = JsonValue::Object({{"version", JsonValue::String("0.5")}});
-  ome.Set("multiscales", MultiscalesOf(geometry, paths));
-  attributes.Set("ome", std::move(ome));
-  return dialect == Dialect::kZarr2 ? AttributesInZarr2(std::move(attributes)) : attributes;
+  const bool fits = version != nullptr && version->dialect == dialect;
+  const OmeVersion& written = fits ? *version : DefaultOmeVersion(dialect);
+  JsonValue ome = TakeOme(dialect, attributes);
+  if (ome.is_null()) ome = JsonValue::Object();
+  ome.Set("multiscales", MultiscalesOf(geometry, paths, written));
+  PutOme(written, std::move(ome), attributes);
+  return attributes;
 }
 
 bool IsNearlyWhole(double value) {

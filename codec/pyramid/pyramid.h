@@ -69,10 +69,13 @@ struct PyramidGeometry {
 // kNotSupported, naming what is in the way, where they do not say where the voxels are.
 Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset);
 
-// `attributes` of a group, with what the conventions of its format say of a pyramid: OME-Zarr 0.5
-// or 0.4; of N5 those of n5-viewer, n5-universe and Paintera. `geometry` has the axes of the
-// arrays, which are in `paths`. Fails as N5GroupOf does.
-Result<JsonValue> PyramidAttributes(Dialect dialect, const PyramidGeometry& geometry,
+struct OmeVersion;
+// `attributes` of a group, with what the conventions of its format say of a pyramid: OME-Zarr, of
+// this version, or DefaultOmeVersion where that is null or of another format; of N5 those of
+// n5-viewer, n5-universe and Paintera. `geometry` has the axes of the arrays, which are in `paths`.
+// Fails as N5GroupOf does.
+Result<JsonValue> PyramidAttributes(Dialect dialect, const OmeVersion* version,
+                                    const PyramidGeometry& geometry,
                                     const std::vector<std::string>& paths, JsonValue attributes);
 
 // The corner of a level in voxels, along one axis. Fails with kNotSupported, in a message that

@@ -129,14 +129,14 @@ Status StoreAs(const Schema& wanted, Array array, JsonValue& document) {
   return {};
 }
 
-Result<PresentedDataset> Present(const SourceDataset& source, Dialect to) {
-  return PresentDataset(source, to, {{}, true});
+Result<PresentedDataset> Present(const SourceDataset& source, Dialect to, const OmeVersion* ome) {
+  return PresentDataset(source, to, {{}, true, false, ome});
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, Dialect to) {
-  UNSHARD_ASSIGN_OR_RETURN(const PresentedDataset presented, Present(source, to));
+  UNSHARD_ASSIGN_OR_RETURN(const PresentedDataset presented, Present(source, to, nullptr));
   std::vector<std::string> paths;
   for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   return paths;
@@ -144,8 +144,9 @@ Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, Diale
 
 Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& source, Dialect to,
                                                       const std::optional<Schema>& wanted,
-                                                      std::vector<std::string>* warnings) {
-  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, Present(source, to));
+                                                      std::vector<std::string>* warnings,
+                                                      const OmeVersion* ome) {
+  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, Present(source, to, ome));
   if (warnings != nullptr) {
     warnings->insert(warnings->end(), presented.warnings.begin(), presented.warnings.end());
   }

@@ -138,15 +138,15 @@ PyramidGeometry GeometryOf(const Pyramid& pyramid) {
 }
 
 // The levels are 0, 1, …; in N5 s0, s1, ….
-Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid) {
+Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid, const OmeVersion* ome) {
   const bool is_n5 = pyramid.dialect == Dialect::kN5;
   const PyramidGeometry geometry = GeometryOf(pyramid);
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
     paths.push_back((is_n5 ? "s" : "") + std::to_string(i));
   }
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue attributes, PyramidAttributes(pyramid.dialect, geometry, paths,
-                                                                   JsonValue::Object()));
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue attributes, PyramidAttributes(pyramid.dialect, ome, geometry,
+                                                                   paths, JsonValue::Object()));
   if (is_n5) SetN5Version(attributes);
   auto documents = DocumentsOfGroup(pyramid.dialect, std::move(attributes));
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -164,7 +164,7 @@ Result<std::vector<MetadataDocument>> DocumentsOf(Pyramid pyramid) {
 }  // namespace
 
 Result<std::vector<MetadataDocument>> NewDataset(Dialect dialect, const Schema& schema,
-                                                 const NewScales& scales) {
+                                                 const NewScales& scales, const OmeVersion* ome) {
   Schema finest = schema;
   // The group of an OME-Zarr 0.4 pyramid has the units that a .zarray lacks.
   if (scales.count > 1 && dialect == Dialect::kZarr2) finest.dimension_units.clear();
@@ -194,7 +194,7 @@ Result<std::vector<MetadataDocument>> NewDataset(Dialect dialect, const Schema& 
     std::reverse(pyramid.units.begin(), pyramid.units.end());
     for (auto& factors : pyramid.factors) std::reverse(factors.begin(), factors.end());
   }
-  return DocumentsOf(std::move(pyramid));
+  return DocumentsOf(std::move(pyramid), ome);
 }
 
 }  // namespace unshard

@@ -8,6 +8,7 @@
 
 #include "codec/core/error.h"
 #include "codec/pyramid/array_documents.h"
+#include "codec/pyramid/ome_version.h"
 #include "codec/schema/schema.h"
 
 namespace unshard {
@@ -21,12 +22,13 @@ struct NewScales {
   std::vector<std::vector<std::int64_t>> factors;
 };
 
-// The documents of a dataset in a format. Several scales of Zarr are an OME-Zarr pyramid (0.5 in
-// v3, 0.4 in v2), of N5 one with the conventions of n5-viewer, n5-universe and Paintera. Level k +
-// 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the resolution × factor, and the
-// schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint, where one of
-// the levels cannot satisfy it.
+// The documents of a dataset in a format. Several scales of Zarr are an OME-Zarr pyramid, of the
+// version `ome` (null: DefaultOmeVersion), of N5 one with the conventions of n5-viewer, n5-universe
+// and Paintera. Level k + 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the
+// resolution × factor, and the schema's constraints on chunks. Fails with kInvalidArgument, naming
+// the constraint, where one of the levels cannot satisfy it.
 Result<std::vector<MetadataDocument>> NewDataset(Dialect dialect, const Schema& schema,
-                                                 const NewScales& scales);
+                                                 const NewScales& scales,
+                                                 const OmeVersion* ome = nullptr);
 
 }  // namespace unshard

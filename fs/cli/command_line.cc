@@ -1,7 +1,5 @@
 #include "fs/cli/command_line.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -26,7 +24,6 @@
 #include "fs/cli/version_text.h"
 #include "fs/cli/why_command.h"
 #include "fs/common/option_table.h"
-#include "fs/common/process_table.h"
 #include "fs/common/readable.h"
 #include "store/object/log.h"
 
@@ -134,16 +131,6 @@ std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
     return kWrongArguments;
   }
   return std::nullopt;
-}
-
-// Notes umount.unshard as the helper of a new mount, where umount(8) looks for it. Of an absolute
-// path umount(8) otherwise asks the kernel for the type, which is "fuse" for all file systems of
-// FUSE, and so finds no helper. A mount without the note lacks nothing else: failures are ignored.
-void NoteUmountHelper(const std::string& source, const std::string& mount_point) {
-  if (geteuid() != 0) return;
-  const Status noted = RunProgram({"mount", "--internal-only", "--fake", "-t", "fuse.unshard", "-o",
-                                   "uhelper=unshard", "--", source, mount_point});
-  static_cast<void>(noted);
 }
 
 // What mount(8) calls: SOURCE DIRECTORY [-sfnv] [-N namespace] [-t type] [-o options].
@@ -385,6 +372,10 @@ void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   list("--axes", command.axes, "Names of the dimensions (Zarr v3, N5)");
   list("--resolution", command.resolution,
        "Size of a voxel along each dimension, in nanometres or with a unit (\"0.5 s\")");
+  app.add_option("--ome", command.ome,
+                 "Version of OME-Zarr of a pyramid; without it a copy keeps that of the source if "
+                 "the format has it, and 0.4 or 0.5 are written")
+      ->type_name("0.4|0.5|0.6");
   app.add_option("--scales", command.scales,
                  "Number of resolutions of the volume, or of levels of the pyramid")
       ->type_name("N");

@@ -173,6 +173,7 @@ Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
     UNSHARD_RETURN_IF_ERROR(LeaveOutOf(*both.source, both.destination));
     return std::vector<PlannedArray>();
   }
+  if (create.like.empty()) create.format = FormatNameOf(create);
   if (create.format.empty() && create.like.empty()) {
     create.format = DialectName(both.source->datasets().front().source.dataset.dialect);
   }
@@ -229,8 +230,13 @@ Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares
 
 // The options as far as they can be judged without the source.
 Status CheckOptionsOf(const CopyCommand& command) {
-  if (command.create.format.empty()) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.create.format));
+  const std::string name = FormatNameOf(command.create);
+  if (name.empty() && !command.create.ome.empty()) {
+    return OmeVersionOf(command.create, Dialect::kZarr3).map([](const auto*) {});
+  }
+  if (name.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(name));
+  UNSHARD_RETURN_IF_ERROR(OmeVersionOf(command.create, format));
   CreateCommand create = command.create;
   create.item_size = 1;
   UNSHARD_RETURN_IF_ERROR(SchemaOf(create, format));

@@ -28,6 +28,15 @@ Result<std::shared_ptr<ObjectStore>> StoreOf(VolumeOptions options) {
   return std::move(parts.store);
 }
 
+// Of a source that is one dataset. What is wrong with that names its document.
+Result<std::vector<NewDocument>> DocumentsOfOne(const CreateCommand& create,
+                                                const OpenedDataset& source) {
+  const ViewSource& one = source.datasets().front().source;
+  auto documents = DocumentsFor(create, one.dataset, "", source.store()->Describe(""));
+  if (documents || documents.error().code == ErrorCode::kInvalidArgument) return documents;
+  return Forward(std::move(documents).error(), source.store()->Describe(one.document));
+}
+
 // A path with a typing error makes no directories.
 Status ExpectDirectoryAbove(const std::string& destination) {
   namespace fs = std::filesystem;
@@ -89,11 +98,9 @@ Result<bool> IsThere(const VolumeOptions& destination, const OpenedDataset& sour
 Result<std::vector<NewDocument>> DocumentsOfDestination(const CreateCommand& create,
                                                         OpenedDataset& source,
                                                         const std::set<std::string>& excluded) {
-  UNSHARD_ASSIGN_OR_RETURN(std::vector<NewDocument> documents,
-                           source.is_single()
-                               ? DocumentsFor(create, source.datasets().front().source.dataset, "",
-                                              source.store()->Describe(""))
-                               : DocumentsForGroup(create, source));
+  UNSHARD_ASSIGN_OR_RETURN(
+      std::vector<NewDocument> documents,
+      source.is_single() ? DocumentsOfOne(create, source) : DocumentsForGroup(create, source));
   std::set<std::string> left_out = excluded;
   for (const SkippedMember& skipped : source.members().skipped) left_out.insert(skipped.path);
   std::erase_if(documents, [&](const NewDocument& document) {

@@ -31,13 +31,18 @@ std::vector<NewDocument> TextsOf(const std::vector<MetadataDocument>& made) {
 }
 
 Result<std::vector<NewDocument>> NewDocuments(const CreateCommand& command) {
-  if (command.format.empty()) {
+  const std::string name = FormatNameOf(command);
+  if (name.empty()) {
     return WrongOption("--format", "expected precomputed, zarr3, zarr2 or n5, or --like SOURCE");
   }
-  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Dialect format, FormatOf(name));
+  UNSHARD_ASSIGN_OR_RETURN(const OmeVersion* ome, OmeVersionOf(command, format));
+  if (ome != nullptr && command.scales == 1) {
+    return WrongOption("--ome", "expected --scales 2 or more: only a pyramid is OME-Zarr");
+  }
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
   UNSHARD_ASSIGN_OR_RETURN(const NewScales scales, ScalesOf(command, format));
-  const auto made = NewDataset(format, schema, scales);
+  const auto made = NewDataset(format, schema, scales, ome);
   if (!made) return InWordsOfOptions(command, made.error());
   return TextsOf(*made);
 }
@@ -48,7 +53,7 @@ bool DescribesDataset(const CreateCommand& command) {
                      !command.shard.empty() || !command.axes.empty() ||
                      !command.resolution.empty() || !command.factors.empty();
   return lists || !command.schema.empty() || !command.dtype.empty() || !command.codec.empty() ||
-         !command.fill.empty() || command.scales != 1;
+         !command.fill.empty() || command.scales != 1 || !command.ome.empty();
 }
 
 Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
@@ -127,8 +132,8 @@ Status ExpectNothingOfSource(const CreateCommand& command, const Schema& schema)
 // The documents of a copy of a group.
 class GroupDocuments {
  public:
-  GroupDocuments(const CreateCommand& command, Dialect format)
-      : command_(command), format_(format) {}
+  GroupDocuments(const CreateCommand& command, Dialect format, const OmeVersion* ome)
+      : command_(command), format_(format), ome_(ome) {}
 
   // Leaves a dataset that the format cannot say out of `source`, with all below it, unless nothing
   // else is there.
@@ -182,7 +187,8 @@ class GroupDocuments {
   }
 
   Status AddGroup(const std::string& path, const SourceDataset& group) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto made, DocumentsOfCopy(group, format_, std::nullopt));
+    UNSHARD_ASSIGN_OR_RETURN(const auto made,
+                             DocumentsOfCopy(group, format_, std::nullopt, nullptr, ome_));
     Add(path, TextsOf(made));
     return {};
   }
@@ -202,6 +208,7 @@ class GroupDocuments {
 
   const CreateCommand& command_;
   const Dialect format_;
+  const OmeVersion* const ome_;
   std::vector<NewDocument> all_;
   std::map<std::string, std::size_t> places_;  // in all_, by path
   std::set<std::string> directories_;
@@ -234,8 +241,9 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
   const bool stores =
       !command.chunk.empty() || !command.shard.empty() || schema.codec || !command.schema.empty();
   std::vector<std::string> warnings;
-  const auto made =
-      DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt, &warnings);
+  UNSHARD_ASSIGN_OR_RETURN(const OmeVersion* ome, OmeVersionOf(command, format));
+  const auto made = DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt,
+                                    &warnings, ome);
   if (!made) return InWordsOfOptions(command, made.error());
   for (std::string& warning : warnings) {
     const std::string made_at = ShownSource(command.destination);
@@ -258,7 +266,8 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
                                       source.datasets().back().path +
                                       " is one), which keep their own shapes");
   }
-  GroupDocuments documents(command, format);
+  UNSHARD_ASSIGN_OR_RETURN(const OmeVersion* ome, OmeVersionOf(command, format));
+  GroupDocuments documents(command, format, ome);
   UNSHARD_RETURN_IF_ERROR(documents.AddDatasets(source));
   // Only volumes have a document in precomputed.
   if (format != Dialect::kPrecomputed) UNSHARD_RETURN_IF_ERROR(documents.AddGroups(source));

@@ -374,6 +374,25 @@ Result<Dialect> FormatOf(const std::string& name) {
   return WrongOption("--format", "expected " + Alternatives(FormatNames()));
 }
 
+std::string FormatNameOf(const CreateCommand& command) {
+  const OmeVersion* version = FindOmeVersion(command.ome);
+  if (!command.format.empty() || version == nullptr) return command.format;
+  return std::string(DialectName(version->dialect));
+}
+
+Result<const OmeVersion*> OmeVersionOf(const CreateCommand& command, Dialect format) {
+  if (command.ome.empty()) return nullptr;
+  const OmeVersion* version = FindOmeVersion(command.ome);
+  const std::string option = "--ome " + command.ome;
+  if (version == nullptr) {
+    return WrongOption(option, "expected a version of OME-Zarr: " + OmeVersionNames());
+  }
+  if (version->dialect == format) return version;
+  return WrongOption(option, "is a version of " + std::string(ShownName(version->dialect)) +
+                                 ": expected --format " +
+                                 std::string(DialectName(version->dialect)));
+}
+
 Result<Schema> SchemaOf(const CreateCommand& command, Dialect format) {
   UNSHARD_ASSIGN_OR_RETURN(const Schema options, SchemaOfOptions(command, format));
   if (command.schema.empty()) return options;

@@ -31,6 +31,7 @@ struct CreateCommand {
   std::vector<std::string> resolution;
   std::size_t scales = 1;
   std::vector<std::string> factors;  // "2,2,1", one a step
+  std::string ome;                   // a version of OME-Zarr
 
   // The size of a voxel, for shards that are given in bytes; 0: that of `dtype`.
   std::uint64_t item_size = 0;
@@ -45,6 +46,10 @@ std::vector<std::string_view> CodecNames();
 
 // All of these fail with kInvalidArgument, naming the option as it was typed.
 Result<Dialect> FormatOf(const std::string& name);
+// What --format says, else the format of the version that --ome says; "" where neither is given.
+std::string FormatNameOf(const CreateCommand& command);
+// What --ome says; null where it is not given. Fails where the format has no such version.
+Result<const OmeVersion*> OmeVersionOf(const CreateCommand& command, Dialect format);
 // What --schema and the other options constrain.
 Result<Schema> SchemaOf(const CreateCommand& command, Dialect format);
 Result<NewScales> ScalesOf(const CreateCommand& command, Dialect format);

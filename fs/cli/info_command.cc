@@ -83,6 +83,20 @@ Refused RefusedOf(SourceArrays& arrays, const FoundDataset& found) {
   return refused;
 }
 
+JsonValue OmeObject(const OmeDescription& ome) {
+  JsonValue object = JsonValue::Object();
+  if (!ome.version.empty()) object.Set("version", JsonValue::String(EscapeBytes(ome.version)));
+  object.Set("kinds", Words(ome.kinds));
+  if (!ome.system.empty()) {
+    object.Set("coordinate_system", JsonValue::String(EscapeBytes(ome.system)));
+  }
+  if (!ome.axes.empty()) object.Set("axes", Words(ome.axes));
+  if (!ome.ignored.empty()) object.Set("ignored", Words(ome.ignored));
+  if (!ome.invalid.empty()) object.Set("invalid", JsonValue::String(EscapeBytes(ome.invalid)));
+  if (!ome.fault.empty()) object.Set("fault", JsonValue::String(EscapeBytes(ome.fault)));
+  return object;
+}
+
 JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details,
                         const ShardCount& count, const Refused& refused) {
   JsonValue object = JsonValue::Object();
@@ -98,6 +112,7 @@ JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details
   if (!found.chunk_shape.empty()) object.Set("chunk_shape", Numbers(found.chunk_shape));
   if (!found.shard_shape.empty()) object.Set("shard_shape", Numbers(found.shard_shape));
   SetDetails(found, details, object);
+  if (details.ome) object.Set("ome", OmeObject(*details.ome));
   if (found.tree && count.complete) {
     object.Set("shards", JsonValue::Number(count.shards));
     if (count.chunks_complete) object.Set("chunks", JsonValue::Number(count.chunks));
@@ -154,6 +169,17 @@ std::string DetailsText(const DatasetDetails& details) {
   return Joined(parts, ", ");
 }
 
+// One line for what it is, and one for each thing that views leave out or cannot place.
+std::string OmeText(const OmeDescription& ome) {
+  std::string text = "\n    " + Printable(TextOf(ome));
+  for (const std::string& ignored : ome.ignored) {
+    text += "\n    not used by views: " + Printable(ignored);
+  }
+  if (!ome.invalid.empty()) text += "\n    not valid: " + Printable(ome.invalid);
+  if (!ome.fault.empty()) text += "\n    views cannot place the levels: " + Printable(ome.fault);
+  return text;
+}
+
 // Empty where the format has none, or its document does not say it.
 std::string ShardingText(const JsonValue& sharding) {
   if (!sharding.is_object()) return "";
@@ -203,6 +229,7 @@ std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details
   std::string line = "/" + Printable(found.path) + "\n    " + found.format;
   if (!found.description.empty()) line += ": " + Printable(found.description);
   if (found.fault) line += "\n    broken: " + Printable(found.fault->message);
+  if (details.ome) line += OmeText(*details.ome);
   const std::string more = found.shape.empty() ? "" : DetailsText(details);
   if (!more.empty()) line += "\n    " + more;
   if (found.tree) {
@@ -230,10 +257,10 @@ DetailsByPath ReadDetails(ObjectStore& store, const std::vector<FoundDataset>& f
     if (one.format == "zarr v3 group") {
       const auto document = ReadDocument(store, one.path, "zarr.json");
       const JsonValue* attributes = document ? document->Find("attributes") : nullptr;
-      if (attributes != nullptr) AddMultiscaleDetails(one.path, *attributes, details);
+      if (attributes != nullptr) AddOmeDetails(one.path, Dialect::kZarr3, *attributes, details);
     } else if (one.format == "zarr v2 group") {
       const auto attributes = ReadDocument(store, one.path, ".zattrs");
-      if (attributes) AddMultiscaleDetails(one.path, *attributes, details);
+      if (attributes) AddOmeDetails(one.path, Dialect::kZarr2, *attributes, details);
     }
   }
   for (const FoundDataset& one : found) {

@@ -8,13 +8,17 @@
 #include <iostream>
 #include <system_error>
 
+#include "codec/array/array.h"
 #include "codec/core/escaped_text.h"
+#include "codec/pyramid/ome_version.h"
 #include "fs/common/daemon.h"
 #include "fs/common/option_table.h"
+#include "fs/common/process_table.h"
 #include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/session.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/all_views.h"
 #include "store/source/named_source.h"
 #include "store/source/source.h"
 #include "store/source/zip_place.h"
@@ -105,6 +109,16 @@ int Mount(MountOptions options) {
   });
 }
 
+// A version of OME-Zarr is one of a format: other views have none.
+Status CheckOmeVersion(const MountOptions& options) {
+  const OmeVersion* version = FindOmeVersion(options.ome);
+  if (version == nullptr) return {};
+  const std::string_view format = DialectName(version->dialect);
+  if (options.view == format || options.view == kAllViews) return {};
+  return Fail(ErrorCode::kInvalidArgument, "option ome=", options.ome, ": expected view=", format,
+              ", whose pyramids are OME-Zarr ", options.ome, ", or view=", kAllViews);
+}
+
 }  // namespace
 
 std::string MountFooter() { return MountOptionsHelp() + "\n" + kMountExamples; }
@@ -164,7 +178,18 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
                  "one of them\n";
     return kWrongArguments;
   }
+  if (const Status fits = CheckOmeVersion(options); !fits) {
+    ReportFailure(fits.error());
+    return kWrongArguments;
+  }
   return Mount(std::move(options));
+}
+
+void NoteUmountHelper(const std::string& source, const std::string& mount_point) {
+  if (geteuid() != 0) return;
+  const Status noted = RunProgram({"mount", "--internal-only", "--fake", "-t", "fuse.unshard", "-o",
+                                   "uhelper=unshard", "--", source, mount_point});
+  static_cast<void>(noted);
 }
 
 }  // namespace unshard

@@ -19,6 +19,11 @@ enum class RunBy { kPerson, kMountProgram };
 // the exit status of the program, after its messages have been printed.
 int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy run_by);
 
+// Notes umount.unshard as the helper of a new mount, where umount(8) looks for it. Of an absolute
+// path umount(8) otherwise asks the kernel for the type, which is "fuse" for all file systems of
+// FUSE, and so finds no helper. A mount without the note lacks nothing else: failures are ignored.
+void NoteUmountHelper(const std::string& source, const std::string& mount_point);
+
 // The absolute form of a path: the daemon leaves the directory that it was started in.
 std::string AbsolutePath(const std::string& path);
 

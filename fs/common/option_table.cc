@@ -5,6 +5,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/core/text.h"
+#include "codec/pyramid/ome_version.h"
 #include "codec/volume_file/volume_file.h"
 #include "store/source/all_views.h"
 #include "store/views/views.h"
@@ -141,6 +142,12 @@ Status ApplyViewCodec(const MountOption& option, std::string_view value, MountOp
   return {};
 }
 
+Status ApplyOme(const MountOption& option, std::string_view value, MountOptions& options) {
+  if (FindOmeVersion(value) == nullptr) return BadValue(option, value, OmeVersionNames());
+  options.ome = value;
+  return {};
+}
+
 // "npy:nii"; a comma would separate options.
 Status ApplyFiles(const MountOption& option, std::string_view value, MountOptions& options) {
   options.files.clear();
@@ -228,6 +235,12 @@ constexpr MountOption kMountOptions[] = {
      "With none the sizes of chunks are known without encoding them. Views in precomputed format "
      "have no compression.",
      ApplyViewCodec, "view_codec", DescribeText<&O::view_codec>},
+    {"ome", "0.4|0.5|0.6", "",
+     "Version of OME-Zarr that the views zarr2 (0.4) and zarr3 (0.5, 0.6) show.",
+     "Without it views show the version of the source if their format has it, else 0.4 or 0.5. "
+     "What a version cannot express, such as further coordinate systems, is left out, and the log "
+     "says so.",
+     ApplyOme, "ome", DescribeText<&O::ome>},
     {"files", "npy|nii|nrrd|raw|FORMAT:FORMAT...", "",
      "Also show each array as one file of all its voxels, files/PATH.FORMAT. Several formats have "
      "colons between them: files=npy:nii.",

@@ -67,7 +67,7 @@ _unshard_describe() {
       arguments=("DIR" "")
       ;;
     "unshard create")
-      options="--help --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor"
+      options="--help --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --ome --scales --factor"
       arguments=("DIR")
       values[--format]="precomputed zarr3 zarr2 n5"
       values[--like]="DIR"
@@ -81,11 +81,12 @@ _unshard_describe() {
       values[--fill]=""
       values[--axes]=""
       values[--resolution]=""
+      values[--ome]=""
       values[--scales]=""
       values[--factor]=""
       ;;
     "unshard copy")
-      options="--help --exclude --verify --delete --replace --strict -n --dry-run -q --quiet --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor"
+      options="--help --exclude --verify --delete --replace --strict -n --dry-run -q --quiet --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --ome --scales --factor"
       arguments=("DIR" "DIR")
       values[--exclude]=""
       values[--format]="precomputed zarr3 zarr2 n5"
@@ -100,6 +101,7 @@ _unshard_describe() {
       values[--fill]=""
       values[--axes]=""
       values[--resolution]=""
+      values[--ome]=""
       values[--scales]=""
       values[--factor]=""
       ;;
@@ -117,6 +119,7 @@ _unshard_mount_options() {
     # BEGIN mount options: packaging/update-texts writes these lines
     ["view="]="native raw precomputed zarr3 zarr2 n5 all"
     ["view_codec="]="none gzip zstd blosc"
+    ["ome="]=""
     ["files="]="npy nii nrrd raw"
     ["lossy="]="yes no"
     ["list="]="present grid none"

@@ -70,6 +70,7 @@ function __unshard_mount_options
     # BEGIN mount options: packaging/update-texts writes these lines
     set -a names view=; set -a texts 'Format in which the mount shows datasets'; set -a values 'native raw precomputed zarr3 zarr2 n5 all'
     set -a names view_codec=; set -a texts 'Compression of the chunks that a view in another format has to encode again'; set -a values 'none gzip zstd blosc'
+    set -a names ome=; set -a texts 'Version of OME-Zarr that the views zarr2 (0.4) and zarr3 (0.5, 0.6) show'; set -a values ''
     set -a names files=; set -a texts 'Also show each array as one file of all its voxels, files/PATH.FORMAT'; set -a values 'npy nii nrrd raw'
     set -a names lossy=; set -a texts 'Whether chunks that are written into a view may be stored in a lossy encoding (jpeg)'; set -a values 'yes no'
     set -a names list=; set -a texts 'What chunk directories list'; set -a values 'present grid none'
@@ -199,9 +200,10 @@ complete -c unshard -n '__unshard_in create' -l codec -d 'raw, gzip, zstd, blosc
 complete -c unshard -n '__unshard_in create' -l fill -d 'The value of absent chunks (Zarr)' -x
 complete -c unshard -n '__unshard_in create' -l axes -d 'Names of the dimensions (Zarr v3, N5)' -x
 complete -c unshard -n '__unshard_in create' -l resolution -d 'Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")' -x
+complete -c unshard -n '__unshard_in create' -l ome -d 'Version of OME-Zarr of a pyramid' -x
 complete -c unshard -n '__unshard_in create' -l scales -d 'Number of resolutions of the volume, or of levels of the pyramid' -x
 complete -c unshard -n '__unshard_in create' -l factor -d 'How much coarser the next scale is, as in 2,2,1' -x
-complete -c unshard -n '__unshard_in create; and __unshard_argument 1 1 --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor' -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in create; and __unshard_argument 1 1 --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --ome --scales --factor' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in copy' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in copy' -l exclude -d 'Leave out this path below the source, such as labels' -x
 complete -c unshard -n '__unshard_in copy' -l verify -d 'Afterwards read both again and compare every voxel'
@@ -222,10 +224,11 @@ complete -c unshard -n '__unshard_in copy' -l codec -d 'raw, gzip, zstd, blosc a
 complete -c unshard -n '__unshard_in copy' -l fill -d 'The value of absent chunks (Zarr)' -x
 complete -c unshard -n '__unshard_in copy' -l axes -d 'Names of the dimensions (Zarr v3, N5)' -x
 complete -c unshard -n '__unshard_in copy' -l resolution -d 'Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")' -x
+complete -c unshard -n '__unshard_in copy' -l ome -d 'Version of OME-Zarr of a pyramid' -x
 complete -c unshard -n '__unshard_in copy' -l scales -d 'Number of resolutions of the volume, or of levels of the pyramid' -x
 complete -c unshard -n '__unshard_in copy' -l factor -d 'How much coarser the next scale is, as in 2,2,1' -x
-complete -c unshard -n '__unshard_in copy; and __unshard_argument 1 1 --exclude --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor' -a '(__unshard_offer DIR)'
-complete -c unshard -n '__unshard_in copy; and __unshard_argument 2 1 --exclude --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --scales --factor' -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in copy; and __unshard_argument 1 1 --exclude --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --ome --scales --factor' -a '(__unshard_offer DIR)'
+complete -c unshard -n '__unshard_in copy; and __unshard_argument 2 1 --exclude --format --like --schema --shape --offset --dtype --chunk --shard --codec --fill --axes --resolution --ome --scales --factor' -a '(__unshard_offer DIR)'
 complete -c unshard -n '__unshard_in help' -s h -l help -d 'Print this help message and exit'
 complete -c unshard -n '__unshard_in help' -l json -d 'The same as one JSON object, with what each option takes, for programs'
 complete -c unshard -n '__unshard_in help; and __unshard_argument 1+ 1' -a '(__unshard_offer COMMAND)'

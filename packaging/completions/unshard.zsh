@@ -159,6 +159,7 @@ _unshard_create_arguments() {
     '(--fill)--fill=[The value of absent chunks (Zarr)]:fill: _unshard_offer'
     '(--axes)--axes=[Names of the dimensions (Zarr v3, N5)]:axes: _unshard_offer'
     '(--resolution)--resolution=[Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")]:resolution: _unshard_offer'
+    '(--ome)--ome=[Version of OME-Zarr of a pyramid]:ome: _unshard_offer'
     '(--scales)--scales=[Number of resolutions of the volume, or of levels of the pyramid]:scales: _unshard_offer'
     '*--factor=[How much coarser the next scale is, as in 2,2,1]:factor: _unshard_offer'
     ':destination: _unshard_offer DIR'
@@ -190,6 +191,7 @@ _unshard_copy_arguments() {
     '(--fill)--fill=[The value of absent chunks (Zarr)]:fill: _unshard_offer'
     '(--axes)--axes=[Names of the dimensions (Zarr v3, N5)]:axes: _unshard_offer'
     '(--resolution)--resolution=[Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")]:resolution: _unshard_offer'
+    '(--ome)--ome=[Version of OME-Zarr of a pyramid]:ome: _unshard_offer'
     '(--scales)--scales=[Number of resolutions of the volume, or of levels of the pyramid]:scales: _unshard_offer'
     '*--factor=[How much coarser the next scale is, as in 2,2,1]:factor: _unshard_offer'
     ':source: _unshard_offer DIR'
@@ -214,6 +216,7 @@ _unshard_mount_options() {
     # BEGIN mount options: packaging/update-texts writes these lines
     'view[Format in which the mount shows datasets]:view: _unshard_offer native raw precomputed zarr3 zarr2 n5 all'
     'view_codec[Compression of the chunks that a view in another format has to encode again]:view_codec: _unshard_offer none gzip zstd blosc'
+    'ome[Version of OME-Zarr that the views zarr2 (0.4) and zarr3 (0.5, 0.6) show]:ome: _unshard_offer'
     'files[Also show each array as one file of all its voxels, files/PATH.FORMAT]:files: _unshard_offer npy nii nrrd raw'
     'lossy[Whether chunks that are written into a view may be stored in a lossy encoding (jpeg)]:lossy: _unshard_offer yes no'
     'list[What chunk directories list]:list: _unshard_offer present grid none'

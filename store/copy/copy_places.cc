@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/ome_version.h"
 #include "store/object/key.h"
 #include "store/object/keys_below.h"
 

@@ -1,6 +1,9 @@
 #include "store/dataset/dataset_details.h"
 
 #include "codec/grid/chunk_key.h"
+#include "codec/json/number.h"
+#include "codec/pyramid/ome_axes.h"
+#include "codec/pyramid/ome_multiscale.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -70,13 +73,10 @@ JsonValue ZarrSharding(const std::vector<JsonValue>& codecs) {
   return {};
 }
 
-// The transformation of a scale or translation that is named last holds.
-std::vector<std::string> Transformation(const JsonValue& dataset, const std::string& type) {
-  std::vector<std::string> numbers;
-  for (const JsonValue& one : ItemsOf(dataset, "coordinateTransformations")) {
-    if (TextOf(one, "type") == type) numbers = NumbersOf(one, type);
-  }
-  return numbers;
+std::vector<std::string> Spelled(const std::vector<double>& numbers) {
+  std::vector<std::string> texts;
+  for (const double number : numbers) texts.push_back(NumberJson(number).text());
+  return texts;
 }
 
 }  // namespace
@@ -102,23 +102,41 @@ void AddZarrDetails(const std::string& path, const JsonValue& document, DetailsB
   }
 }
 
-void AddMultiscaleDetails(const std::string& path, const JsonValue& attributes, DetailsByPath& to) {
-  const JsonValue* ome = attributes.Find("ome");
-  const JsonValue& owner = ome != nullptr ? *ome : attributes;
-  for (const JsonValue& image : ItemsOf(owner, "multiscales")) {
+void AddOmeDetails(const std::string& path, Dialect dialect, const JsonValue& attributes,
+                   DetailsByPath& to) {
+  const JsonValue ome = OmeOf(dialect, attributes);
+  if (ome.is_null()) return;
+  to[path].ome = DescribeOme(ome);
+  const auto& multiscales = ItemsOf(ome, "multiscales");
+  for (std::size_t i = 0; i < multiscales.size(); ++i) {
+    const JsonCursor image(multiscales[i], ItemPath("multiscales", i));
+    const auto axes = AxesOfOme(image, 0);
+    if (!axes) continue;
     std::vector<std::string> names, units;
-    for (const JsonValue& axis : ItemsOf(image, "axes")) {
-      names.push_back(axis.is_string() ? axis.text() : TextOf(axis, "name"));
+    for (const JsonValue& axis : axes->axes) {
+      names.push_back(TextOf(axis, "name"));
       units.push_back(TextOf(axis, "unit"));
     }
-    for (const JsonValue& dataset : ItemsOf(image, "datasets")) {
+    const auto& datasets = ItemsOf(multiscales[i], "datasets");
+    for (const JsonValue& dataset : datasets) {
       const auto directory = ResolvePath(path, TextOf(dataset, "path"));
       if (!directory) continue;
+      to[*directory].units = units;
+      to[*directory].dimensions = names;
+    }
+    const auto model = ReadOmeMultiscale(image, {});
+    if (!model) continue;
+    for (const OmeMultiscale::Level& level : model->levels) {
+      const auto directory = ResolvePath(path, level.path);
+      if (!directory || ItemsOf(datasets[level.dataset], "coordinateTransformations").empty()) {
+        continue;
+      }
       DatasetDetails& details = to[*directory];
-      details.resolution = Transformation(dataset, "scale");
-      details.offset = Transformation(dataset, "translation");
-      details.units = units;
-      details.dimensions = names;
+      details.resolution = Spelled(level.transform.scale);
+      details.offset.clear();
+      if (level.transform.states_translation) {
+        details.offset = Spelled(level.transform.translation);
+      }
     }
   }
 }

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "codec/array/array.h"
 #include "codec/json/json.h"
+#include "codec/pyramid/ome_description.h"
 
 namespace unshard {
 
@@ -22,6 +25,7 @@ struct DatasetDetails {
   std::vector<std::string> dimensions;    // names
   JsonValue sharding;                     // null, or the parameters as an object
   unsigned ids_in_shard_bits = 0;         // precomputed: preshift_bits + minishard_bits
+  std::optional<OmeDescription> ome;      // of a group
 };
 
 // By directory below the source.
@@ -32,8 +36,10 @@ using DetailsByPath = std::map<std::string, DatasetDetails>;
 void AddPrecomputedDetails(const std::string& path, const JsonValue& document, DetailsByPath& to);
 // The same for the `zarr.json` of an array.
 void AddZarrDetails(const std::string& path, const JsonValue& document, DetailsByPath& to);
-// The same for the attributes of a group (OME-Zarr 0.4 and 0.5), of the arrays that they name.
-void AddMultiscaleDetails(const std::string& path, const JsonValue& attributes, DetailsByPath& to);
+// The same for the OME-Zarr metadata in the attributes of a group, of that group and of the arrays
+// that they name.
+void AddOmeDetails(const std::string& path, Dialect dialect, const JsonValue& attributes,
+                   DetailsByPath& to);
 
 // The sharding of precomputed data on one line: "identity, preshift 9 bits, …".
 std::string DescribeSharding(const JsonValue& sharding);

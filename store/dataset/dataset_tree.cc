@@ -385,7 +385,8 @@ bool DatasetTree::PresentsAsStored(DirectoryDocuments& documents) const {
     return true;
   }
   const auto dialect = DialectOf(documents);
-  return dialect && view.PresentsAsStored(*dialect);
+  return dialect && view.PresentsAsStored(*dialect) &&
+         !HasOtherOmeVersion(documents, options_.view_options.ome);
 }
 
 std::vector<std::shared_ptr<ShardedTree>> DatasetTree::StoredIn(const std::string& shown) {

@@ -8,7 +8,8 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/pyramid/array_documents.h"
-#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/ome_conversion.h"
+#include "codec/pyramid/ome_pyramid.h"
 #include "store/object/key.h"
 #include "store/source/document_names.h"
 
@@ -285,6 +286,17 @@ std::optional<Dialect> DialectOf(DirectoryDocuments& documents) {
     if (dialect == Dialect::kZarr2 && has(".zgroup")) return dialect;
   }
   return std::nullopt;
+}
+
+bool HasOtherOmeVersion(DirectoryDocuments& documents, const OmeVersion* version) {
+  if (version == nullptr) return false;
+  const bool is_zarr3 = version->dialect == Dialect::kZarr3;
+  const auto& document = documents.Read(is_zarr3 ? "zarr.json" : ".zattrs");
+  if (!document || !*document) return false;
+  const auto json = ParseJson((*document)->text);
+  const JsonValue* attributes = json && is_zarr3 ? json->Find("attributes") : nullptr;
+  if (json && !is_zarr3) attributes = &*json;
+  return attributes != nullptr && HasOtherOmeVersion(version->dialect, *attributes, *version);
 }
 
 Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/precomputed/info.h"
+#include "codec/pyramid/ome_version.h"
 #include "codec/pyramid/pyramid.h"
 #include "codec/zarr3/document.h"
 #include "store/dataset/directory_documents.h"
@@ -42,6 +43,10 @@ struct ViewSource {
 
 // The format of the dataset that has a document in a directory; nothing where none has.
 std::optional<Dialect> DialectOf(DirectoryDocuments& documents);
+
+// Whether the documents are those of a group with OME-Zarr metadata of the format of `version`, and
+// of another version. False where that is null.
+bool HasOtherOmeVersion(DirectoryDocuments& documents, const OmeVersion* version);
 
 // Reads the dataset in the directory of these documents. Nothing where there is no dataset with
 // arrays, or groups of them: precomputed meshes, files of other programs. Fails with kDataLoss or

@@ -27,11 +27,22 @@ class Mentions {
   void AddPaths(const JsonValue& object, std::string_view member, std::string_view path) {
     for (const JsonValue& item : ItemsOf(object, member)) AddMember(item, path);
   }
-  // https://ngff.openmicroscopy.org: multiscales, labels, plate, well.
+  // The groups that a transformation of OME-Zarr 0.6 leads from and to, and that of its matrix.
+  void AddTransformations(const JsonValue& owner) {
+    for (const JsonValue& one : ItemsOf(owner, "coordinateTransformations")) {
+      AddMember(one, "path");
+      for (const char* end : {"input", "output"}) {
+        if (const JsonValue* system = one.Find(end)) AddMember(*system, "path");
+      }
+    }
+  }
+  // https://ngff.openmicroscopy.org: multiscales, labels, plate, well, scene.
   void AddOme(const JsonValue& attributes) {
     for (const JsonValue& multiscale : ItemsOf(attributes, "multiscales")) {
       AddPaths(multiscale, "datasets", "path");
+      AddTransformations(multiscale);
     }
+    if (const JsonValue* scene = attributes.Find("scene")) AddTransformations(*scene);
     for (const JsonValue& label : ItemsOf(attributes, "labels")) {
       if (label.is_string()) AddDirectory(label.text());
     }

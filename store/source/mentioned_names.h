@@ -24,9 +24,9 @@ struct MentionedNames {
 };
 
 // `name` is that of the document: info, zarr.json, .zarray, .zattrs, .zmetadata, attributes.json.
-// Knows consolidated metadata; multiscales, labels, plates and wells of OME-Zarr; scales of N5
-// viewers; scales, meshes, skeletons, properties and annotations of precomputed. What is no string
-// where one belongs is left out.
+// Knows consolidated metadata; multiscales, labels, plates, wells and scenes of OME-Zarr; scales of
+// N5 viewers; scales, meshes, skeletons, properties and annotations of precomputed. What is no
+// string where one belongs is left out.
 MentionedNames NamesMentionedIn(std::string_view name, const JsonValue& document);
 
 }  // namespace unshard

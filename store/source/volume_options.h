@@ -29,6 +29,8 @@ struct VolumeOptions {
   std::optional<std::string> inside_zip;
   std::string view = "native";      // a name that FindView knows (store/views/views.h), or "all"
   std::string view_codec = "none";  // a name that FindViewCodec knows
+  // Of views: a name that FindOmeVersion knows; "": that of the source.
+  std::string ome;
   // Chunks that are written into a view may be stored in an encoding that loses.
   bool lossy = false;
   MortonChoice morton = MortonChoice::kDetect;

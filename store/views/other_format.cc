@@ -45,8 +45,11 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
 Result<Presentation> FormatView::Present(const StoredDataset& dataset,
                                          const TreeParts& parts) const {
   if (!dataset.source) return NativeView().Present(dataset, parts);
+  ViewOptions options = parts.options;
+  // Of its own format only the version of OME-Zarr is another one.
+  options.keeps_chunks = dataset.source->dialect == format_;
   UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
-                           PresentDataset(*dataset.source, format_, parts.options));
+                           PresentDataset(*dataset.source, format_, options));
   for (std::string& warning : presented.warnings) {
     if (dataset.path != dataset.view_root) break;  // one of several
     warning = WithWayOut(std::move(warning), *dataset.source, parts.source, "mount",

@@ -12,7 +12,8 @@ namespace unshard {
 Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDataset presented,
                                       const TreeParts& parts);
 
-// Presents everything in `format`, under its name; datasets of that format as they are stored.
+// Presents everything in `format`, under its name; datasets of that format as they are stored, but
+// OME-Zarr in the version that is asked for.
 class FormatView : public View {
  public:
   explicit FormatView(Dialect format) : format_(format) {}

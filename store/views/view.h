@@ -67,7 +67,8 @@ class View {
   virtual ~View() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Whether datasets of this format are presented as by the native view: StoredDataset::source is
-  // nothing, and what is not sharded is passed through.
+  // nothing, and what is not sharded is passed through. Not so OME-Zarr of another version than
+  // ViewOptions::ome.
   [[nodiscard]] virtual bool PresentsAsStored(Dialect dialect) const {
     (void)dialect;
     return true;

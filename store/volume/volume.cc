@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "codec/pyramid/ome_version.h"
 #include "store/cache/caching_store.h"
 #include "store/files/document_replacer.h"
 #include "store/object/log.h"
@@ -134,6 +135,7 @@ DatasetTreeOptions Opening::TreeOptions() const {
   tree.morton = options_.morton;
   tree.view = FindView(options_.view);
   tree.view_options = FindViewCodec(options_.view_codec).value_or(ViewOptions());
+  tree.view_options.ome = FindOmeVersion(options_.ome);
   tree.lossy = options_.lossy;
   tree.encoded = parts_.decoded;
   tree.max_chunk_bytes = memory_.chunk;

@@ -184,6 +184,39 @@ def test_info_tells_what_an_ome_zarr_group_says_of_its_arrays(work, run_unshard)
         "offset": [7, 8]}
     shown = run_unshard("info", work / "source").stdout
     assert "dimensions y x, resolution 0.5 micrometer x 0.25, offset [7, 8]" in shown
+    assert "/image\n    zarr v3 group\n    OME-Zarr 0.5: image; axes y, x\n" in shown
+
+
+SIX = {"version": "0.6", "multiscales": [{
+    "coordinateSystems": [{"name": "world", "axes": OME["multiscales"][0]["axes"]},
+                          {"name": "physical", "axes": OME["multiscales"][0]["axes"]}],
+    "coordinateTransformations": [{"type": "rotation", "rotation": [[0, 1], [1, 0]],
+                                   "input": {"name": "physical"}, "output": {"name": "world"}}],
+    "datasets": [{"path": "0", "coordinateTransformations": [
+        {"type": "scale", "scale": [0.5, 0.25], "input": {"path": "0"}, "output": {"name": "physical"}}]}]}]}
+
+
+def test_info_says_the_coordinate_systems_and_what_is_not_used(work, run_unshard):
+    array = Array("0", (33, 20), (32, 16), [Level((4, 4))], codecs=(LITTLE,))
+    zarrs.build(work / "source/image", work / "twins", array)
+    document = {"zarr_format": 3, "node_type": "group", "attributes": {"ome": SIX}}
+    put_file(work / "source/image/zarr.json", json.dumps(document))
+    ignored = ["the coordinate system world", "the transformation rotation from physical to world"]
+    found = json.loads(run_unshard("info", "--json", work / "source").stdout)["datasets"]
+    assert [one["ome"] for one in found if "ome" in one] == [
+        {"version": "0.6", "kinds": ["image"], "coordinate_system": "physical", "axes": ["y", "x"], "ignored": ignored}]
+    shown = run_unshard("info", work / "source").stdout
+    assert "/image\n    zarr v3 group\n    OME-Zarr 0.6: image; axes y, x in the coordinate system physical\n" \
+        "    not used by views: the coordinate system world\n" in shown
+    assert "dimensions y x, resolution 0.5 micrometer x 0.25\n" in shown
+
+    level, = document["attributes"]["ome"]["multiscales"][0]["datasets"]
+    level["coordinateTransformations"][0]["type"] = "mapAxis"
+    put_file(work / "source/image/zarr.json", json.dumps(document))
+    shown = run_unshard("info", work / "source").stdout
+    assert "not valid: ome.multiscales[0].datasets[0].coordinateTransformations[0].mapAxis: expected" in shown
+    assert "views cannot place the levels: multiscales[0].datasets[0].coordinateTransformations[0]: " \
+        "the transformation mapAxis" in shown
 
 
 def test_info_tells_which_files_of_the_whole_array_there_are_not(work, run_unshard):

@@ -27,6 +27,14 @@ TEST(DimensionUnit, LengthsAreCountedInNanometres) {
   EXPECT_EQ(Nanometres({4, "nm"}), 4);
   EXPECT_EQ(Nanometres({0.5, "um"}), 500);
   EXPECT_EQ(Nanometres({2, "micrometer"}), 2000);
+  EXPECT_EQ(Nanometres({2, "meter"}), 2e9);
+  EXPECT_EQ(Nanometres({1, "yottametres"}), 1e33);
+  EXPECT_EQ(Nanometres({1, "mile"}), 1.609344e12);
+  EXPECT_EQ(Nanometres({1, "femtometer"}), 1e-6);
+  for (const char* micrometre : {"µm", "μm", "um", "micron"}) {
+    EXPECT_EQ(Nanometres({1, micrometre}), 1000) << micrometre;
+  }
+  EXPECT_EQ(Nanometres({1, "parameter"}), std::nullopt);
   EXPECT_EQ(Nanometres({1, "s"}), std::nullopt);
   EXPECT_EQ(Nanometres({1, ""}), std::nullopt);
 }

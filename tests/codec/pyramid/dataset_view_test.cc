@@ -410,7 +410,7 @@ TEST(DatasetView, OldImagesGetTheScalesThatTheirNewVersionRequires) {
             R"({"version":"0.5","multiscales":[{"axes":[{"name":"x","type":"space"}],)"
             R"("datasets":[{"path":"a","coordinateTransformations":)"
             R"([{"type":"scale","scale":[1]}]},{"path":"b","coordinateTransformations":)"
-            R"([{"type":"scale","scale":[2]}]}]}]})");
+            R"([{"type":"scale","scale":[2]},{"type":"translation","translation":[0.5]}]}]}]})");
   const PresentedDataset n5 = Present(image, Dialect::kN5);
   EXPECT_EQ(CompactJson(*n5.documents.back().content.Find("downsamplingFactors")), "[[1],[2]]");
 }

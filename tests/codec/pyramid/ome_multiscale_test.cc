@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/json/parser.h"
+#include "codec/pyramid/ome_conversion.h"
+#include "codec/pyramid/ome_pyramid.h"
 #include "tests/support/compact_json.h"
 
 namespace unshard {
@@ -23,7 +25,7 @@ PyramidGeometry Geometry() {
 }
 
 TEST(OmeMultiscale, TranslationsAreThoseOfCentres) {
-  const JsonValue written = MultiscalesOf(Geometry(), {"0", "1", "2"});
+  const JsonValue written = MultiscalesOf(Geometry(), {"0", "1", "2"}, *FindOmeVersion("0.5"));
   EXPECT_EQ(CompactJson(*written.items()[0].Find("datasets")),
             R"([{"path":"0","coordinateTransformations":[{"type":"scale","scale":[40,8]},)"
             R"({"type":"translation","translation":[120,-16]}]},)"
@@ -38,7 +40,7 @@ TEST(OmeMultiscale, TranslationsAreThoseOfCentres) {
 
 TEST(OmeMultiscale, ReadsBackWhatItWrites) {
   JsonValue ome = JsonValue::Object();
-  ome.Set("multiscales", MultiscalesOf(Geometry(), {"0", "1", "2"}));
+  ome.Set("multiscales", MultiscalesOf(Geometry(), {"0", "1", "2"}, *FindOmeVersion("0.5")));
   const auto read = GeometryOfOme(ome, Levels(3, 2));
   ASSERT_TRUE(read) << read.error().message;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -83,14 +85,27 @@ TEST(OmeMultiscale, AnAxisWithoutUnitIsAWarning) {
   EXPECT_EQ(read->warnings.size(), 1U);
 }
 
+// The attributes of a group in the other version of Zarr, or in another one of the same.
+JsonValue Converted(const std::string& attributes, const char* version,
+                    const std::vector<PyramidLevel>& levels = {},
+                    std::vector<std::string>* warnings = nullptr) {
+  JsonValue json = *ParseJson(attributes);
+  const Dialect from = json.Find("ome") != nullptr ? Dialect::kZarr3 : Dialect::kZarr2;
+  std::vector<std::string> ignored;
+  const Status done = ConvertOme(from, *FindOmeVersion(version), levels, json,
+                                 warnings != nullptr ? *warnings : ignored);
+  EXPECT_TRUE(done) << done.error().message;
+  return json;
+}
+
 TEST(OmeMultiscale, VersionsMoveInAndOutOfTheirMember) {
   const std::string five =
       R"({"title":"kept","ome":{"version":"0.5","multiscales":[{"name":"a"}],"omero":{"id":1}}})";
   const std::string four =
       R"({"title":"kept","multiscales":[{"name":"a","version":"0.4"}],"omero":{"id":1}})";
-  EXPECT_EQ(CompactJson(AttributesInZarr2(*ParseJson(five))), four);
-  EXPECT_EQ(AttributesInZarr3(*ParseJson(four)), *ParseJson(five));
-  EXPECT_EQ(AttributesInZarr3(*ParseJson(R"({"a":1})")), *ParseJson(R"({"a":1})"));
+  EXPECT_EQ(CompactJson(Converted(five, "0.4")), four);
+  EXPECT_EQ(Converted(four, "0.5"), *ParseJson(five));
+  EXPECT_EQ(Converted(R"({"a":1})", "0.5"), *ParseJson(R"({"a":1})"));
 }
 
 std::vector<PyramidLevel> LevelsOf(const std::vector<std::vector<std::uint64_t>>& shapes) {
@@ -125,23 +140,32 @@ TEST(OmeMultiscale, VersionsWithoutAxesHaveFive) {
   EXPECT_EQ(geometry->axes[1].name, "c");
   EXPECT_EQ(geometry->axes[1].kind, PyramidAxis::Kind::kChannel);
   EXPECT_EQ(geometry->levels[1].resolution, (std::vector<double>{1, 1, 1, 2, 2}));
-  EXPECT_EQ(OmeAxisNames(ome, 5), (std::vector<std::string>{"t", "c", "z", "y", "x"}));
+  EXPECT_EQ(OmeAxesOf(ome, 5)->back().name, "x");
   EXPECT_FALSE(GeometryOfOme(ome, LevelsOf({{8, 8}, {4, 4}}))) << "only five axes are known";
 }
 
 TEST(OmeMultiscale, WhatVersion04RequiresIsAdded) {
-  JsonValue ome = *ParseJson(R"({"multiscales":[{"version":"0.3","axes":["y","x"],"name":"cells",)"
-                             R"("datasets":[{"path":"0"},{"path":"1"}]}],"other":1})");
-  CompleteMultiscales(LevelsOf({{8, 6}, {4, 3}}), ome);
-  EXPECT_EQ(CompactJson(ome),
-            R"({"multiscales":[{"version":"0.3","axes":[{"name":"y","type":"space"},)"
+  const std::string old = R"({"multiscales":[{"version":"0.3","axes":["y","x"],"name":"cells",)"
+                          R"("datasets":[{"path":"0"},{"path":"1"}]}],"other":1})";
+  const JsonValue complete = Converted(old, "0.4", LevelsOf({{8, 6}, {4, 3}}));
+  EXPECT_EQ(CompactJson(complete),
+            R"({"other":1,"multiscales":[{"axes":[{"name":"y","type":"space"},)"
             R"({"name":"x","type":"space"}],"name":"cells",)"
             R"("datasets":[{"path":"0","coordinateTransformations":)"
             R"([{"type":"scale","scale":[1,1]}]},{"path":"1","coordinateTransformations":)"
-            R"([{"type":"scale","scale":[2,2]}]}]}],"other":1})");
-  const JsonValue complete = ome;
-  CompleteMultiscales(LevelsOf({{8, 6}, {4, 3}}), ome);
-  EXPECT_EQ(CompactJson(ome), CompactJson(complete));
+            R"([{"type":"scale","scale":[2,2]},{"type":"translation","translation":[0.5,0.5]}]}],)"
+            R"("version":"0.4"}]})");
+  EXPECT_EQ(Converted(WriteJson(complete, 0), "0.4", LevelsOf({{8, 6}, {4, 3}})), complete);
+}
+
+TEST(OmeMultiscale, ShapesThatAreNoWholeFractionAreRefused) {
+  const auto read = ReadOmeImage(
+      *ParseJson(R"({"multiscales":[{"axes":["x"],"datasets":[{"path":"0"},{"path":"1"}]}]})"),
+      LevelsOf({{100}, {42}}));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(read.error().message.find("multiscales[0].datasets[1]: 42 voxels"), std::string::npos)
+      << read.error().message;
 }
 
 TEST(OmeMultiscale, AMomentMayHaveTheScaleZero) {

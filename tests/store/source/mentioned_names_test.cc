@@ -35,6 +35,13 @@ TEST(MentionedNames, OfZarr2AreTheDocumentsOfZmetadataAndTheScales) {
       (Names{"A/1", "0"}));
 }
 
+TEST(MentionedNames, OfASceneAreItsImagesAndMatrices) {
+  const auto names = Of("zarr.json", R"({"attributes":{"ome":{"scene":{"coordinateTransformations":[
+          {"type":"affine","path":"coordinateTransformations/a","input":{"path":"left","name":"p"},
+           "output":{"path":"right"}},{"input":"world"}]}}}})");
+  EXPECT_EQ(names.directories, (Names{"coordinateTransformations/a", "left", "right"}));
+}
+
 TEST(MentionedNames, OfAnInfoAreScalesMeshesAndProperties) {
   EXPECT_EQ(Of("info", R"({"scales":[{"key":"8_8_8"},{"key":"../x"}],"mesh":"m","skeletons":"s",
                            "segment_properties":"p","by_id":{"key":"i"},"spatial":[{"key":"s0"}]})")
