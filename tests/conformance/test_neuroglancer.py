@@ -75,7 +75,7 @@ class Pyramid(Precomputed):
 
 
 @pytest.fixture(scope="module")
-def served(module_work, module_mount):
+def served(module_work, module_mount, unshard_binary):
     """(directory with `source` and `view` of the same datasets, the URL of both, the access log)."""
     source = module_work / "served" / "source"
     for volume in (
@@ -96,6 +96,8 @@ def served(module_work, module_mount):
     module_mount(source / "array", "view=precomputed", point=module_work / "served" / "volume")
     Pyramid(source / "pyramid", 1)
     module_mount(source / "pyramid", "ro,view=all", point=module_work / "served" / "views")
+    subprocess.run([unshard_binary, "copy", "-q", source / "pyramid", module_work / "six", "--ome", "0.6"], check=True)
+    module_mount(module_work / "six", "ro,view=zarr3,ome=0.5", point=module_work / "served" / "of 0.6")
     port = free_port()
     configuration = put_file(module_work / "nginx.conf", nginx_configuration(module_work, port))
     binary = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -185,9 +187,10 @@ def test_the_view_is_drawn_as_the_source(served, viewer, name):
 # be. To it, translations of OME-Zarr are those of centres; it reads no offset of N5. The source is
 # precomputed itself.
 OFFSET = np.array(Pyramid.offset[::-1])
-VIEWS = {"precomputed": ("precomputed://{}", "scale%20{}", OFFSET),
-         "zarr3": ("{}|zarr3:", "{}", OFFSET - 0.5), "zarr2": ("{}|zarr2:", "{}", OFFSET - 0.5),
-         "n5": ("{}|n5:", "s{}", np.zeros(3))}
+VIEWS = {"views/precomputed": ("precomputed://{}", "scale%20{}", OFFSET),
+         "views/zarr3": ("{}|zarr3:", "{}", OFFSET - 0.5), "views/zarr2": ("{}|zarr2:", "{}", OFFSET - 0.5),
+         "views/n5": ("{}|n5:", "s{}", np.zeros(3)),
+         "of%200.6": ("{}|zarr3:", "{}", OFFSET - 0.5)}
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -205,11 +208,11 @@ def test_each_view_of_a_pyramid_is_drawn_as_the_source(served, viewer, view):
     for voxels_per_pixel in (0.12, 1.5):  # the first level, and the second one
         wanted = draw(f"precomputed://{url}/source/pyramid", OFFSET, voxels_per_pixel)
         assert len(np.unique(wanted.reshape(-1, 4), axis=0)) > 20
-        drawn = draw(source.format(f"{url}/views/{view}"), first, voxels_per_pixel)
+        drawn = draw(source.format(f"{url}/{view}"), first, voxels_per_pixel)
         np.testing.assert_array_equal(drawn, wanted)
     requests = log.read_text()[before:]
     for number in range(2):
-        directory = f"/views/{view}/{level.format(number)}/"
+        directory = f"/{view}/{level.format(number)}/"
         assert re.search(rf"GET {directory}\S*\d \S+ 200", requests), directory
 
 
