@@ -114,10 +114,11 @@ class History:
         return collections.Counter(write.error for of_chunk in self.writes.values()
                                    for write in of_chunk if write.error)
 
-    def failures(self):
-        """The writes that failed, for people."""
+    def failures(self, expected=()):
+        """The writes that failed with another errno, for people."""
         return [f"{write.value} by {write.way}: errno {write.error}"
-                for writes in self.writes.values() for write in writes if write.error]
+                for writes in self.writes.values() for write in writes
+                if write.error and write.error not in expected]
 
     def admissible(self, chunk, begin=FOREVER, end=FOREVER):
         """The values that a look between `begin` and `end` may find.

@@ -85,8 +85,7 @@ def test_nothing_acknowledged_is_lost_by_killing_the_daemon_again_and_again(work
     history = History().load(journal)
     assert not history.lost(source.read_values())
     assert not watch.findings and watch.reads
-    unexpected = set(history.errors()) - set(DEAD)
-    assert not unexpected, history.errors()
+    assert not history.failures(expected=DEAD)
     mounted.unmount()
     assert not list((work / "spools").iterdir()), "the last mount leaves an empty spool folder"
     print(f"{ROUNDS} kills, {history.acknowledged} acknowledged writes, "
@@ -273,8 +272,7 @@ def test_of_two_mounts_that_are_killed_one_after_the_other_each_keeps_what_it_ac
         own = {chunk: found[chunk] for chunk in range(0, source.count, 2)}
         assert not history.lost(own), f"round {number}"
         adopting.unmount()
-    unexpected = set(history.errors()) - set(DEAD)
-    assert not unexpected, history.errors()
+    assert not history.failures(expected=DEAD)
     assert history.acknowledged > TWO_MOUNT_ROUNDS * 20
 
 
