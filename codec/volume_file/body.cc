@@ -54,26 +54,26 @@ tl::unexpected<Error> NoSuchType(std::string_view format, const DataType& type) 
   return Fail(ErrorCode::kNotSupported, format, " has no type for ", DataTypeName(type));
 }
 
-Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, std::uint64_t first,
+Status ForEachRun(const ChunkGrid& grid, std::span<const std::size_t> order, std::uint64_t first,
                   std::uint64_t count, const std::function<Status(const VolumeRun&)>& visit) {
-  const std::size_t rank = grid.shape.size();
+  const std::size_t rank = grid.rank();
+  const std::vector<std::uint64_t>& shape = grid.shape();
   std::vector<std::uint64_t> cell(rank, 0), position(rank, 0), voxel(rank, 0);
   // Where the first voxel is.
   std::uint64_t rest = first;
   for (std::size_t i = order.size(); i-- > 0;) {
-    voxel[order[i]] = rest % grid.shape[order[i]];
-    rest /= grid.shape[order[i]];
+    voxel[order[i]] = rest % shape[order[i]];
+    rest /= shape[order[i]];
   }
   const std::size_t fastest = order.empty() ? 0 : order.back();
   for (std::uint64_t done = 0; done < count;) {
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      cell[axis] = voxel[axis] / grid.chunk[axis];
-      position[axis] = voxel[axis] % grid.chunk[axis];
+      cell[axis] = grid.axis(axis).CellAt(voxel[axis]);
+      position[axis] = voxel[axis] - grid.axis(axis).Begin(cell[axis]);
     }
     std::uint64_t run = 1;
     if (!order.empty()) {
-      run = std::min({grid.chunk[fastest] - position[fastest], grid.shape[fastest] - voxel[fastest],
-                      count - done});
+      run = std::min(grid.axis(fastest).End(cell[fastest]) - voxel[fastest], count - done);
     }
     UNSHARD_RETURN_IF_ERROR(visit({cell, position, fastest, run, first + done}));
     done += run;
@@ -82,7 +82,7 @@ Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, st
     for (std::size_t i = order.size(); i-- > 0 && carry > 0;) {
       const std::size_t axis = order[i];
       voxel[axis] += carry;
-      carry = voxel[axis] == grid.shape[axis] ? 1 : 0;
+      carry = voxel[axis] == shape[axis] ? 1 : 0;
       if (carry > 0) voxel[axis] = 0;
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/core/byte_range.h"
+#include "codec/grid/chunk_grid.h"
 #include "codec/volume_file/volume_file.h"
 
 namespace unshard {
@@ -28,13 +29,6 @@ tl::unexpected<Error> NoSuchType(std::string_view format, const DataType& type);
 // The most bytes of a file after its header.
 inline constexpr std::uint64_t kMaxBodyBytes = std::uint64_t{1} << 62;
 
-// The grid of chunks that the voxels come from.
-struct VolumeGrid {
-  std::vector<std::uint64_t> shape;  // of the array, slowest axis first
-  std::vector<std::uint64_t> chunk;  // of a whole chunk
-  std::uint64_t item_bytes = 1;
-};
-
 // A run of voxels of one chunk that are adjacent in the file.
 struct VolumeRun {
   std::span<const std::uint64_t> cell;  // of the chunk
@@ -46,8 +40,9 @@ struct VolumeRun {
 };
 
 // Calls `visit` for the runs of the voxels from number `first` on, `count` of them, in the order of
-// the file, until it fails. `order`: of a layout. Requires: they are in the body.
-Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, std::uint64_t first,
+// the file, until it fails. `grid`: of the chunks that they come from, from 0, slowest axis first.
+// `order`: of a layout. Requires: they are in the body.
+Status ForEachRun(const ChunkGrid& grid, std::span<const std::size_t> order, std::uint64_t first,
                   std::uint64_t count, const std::function<Status(const VolumeRun&)>& visit);
 
 }  // namespace unshard

@@ -22,6 +22,13 @@ struct SectionLimits {
   std::uint64_t each = 0;      // what a cached chunk or section takes beside its voxels
 };
 
+// What sections are cut out of. Of chunks that differ in shape, the largest extents.
+struct VolumeGrid {
+  std::vector<std::uint64_t> shape;  // of the array, slowest axis first
+  std::vector<std::uint64_t> chunk;  // of a whole chunk
+  std::uint64_t item_bytes = 1;
+};
+
 // The sections of the chunks of one array. Immutable.
 class ChunkSections {
  public:

@@ -57,8 +57,8 @@ DecodedChunks::DecodedChunks(Parts parts, ChunkGrid grid)
                                 .value_or(parts_.max_chunk_bytes))) {}
 
 std::uint64_t DecodedChunks::ExtentOf(std::uint64_t cell, std::size_t axis) const {
-  const std::uint64_t whole = grid_.chunk_shape()[axis];
-  return clips_ ? std::min(whole, grid_.shape()[axis] - cell * whole) : whole;
+  const GridAxis& cells = grid_.axis(axis);
+  return clips_ ? cells.End(cell) - cells.Begin(cell) : cells.CellExtent(cell);
 }
 
 std::vector<std::uint64_t> DecodedChunks::ShapeOf(const GridCell& cell) const {

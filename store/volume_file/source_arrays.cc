@@ -187,10 +187,6 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
   if (Status can = metadata.codec->CanDecode(); !can) {
     return Forward(std::move(can).error(), parts_.store->Describe(key));
   }
-  if (metadata.rectilinear) {
-    return Fail(ErrorCode::kNotSupported, parts_.store->Describe(key),
-                ": chunk_grid: a file of all voxels needs a regular grid; copy the array into one");
-  }
   parts_.datasets->Find(place.dataset);
   parts_.datasets->Find(key);
   const ServedTree served = parts_.datasets->index().ServedIn(key).value_or(ServedTree{});

@@ -58,7 +58,7 @@ class VoxelContent final : public ChunkContent {
         body_bytes_(layout.body_bytes),
         chunks_(std::move(chunks)),
         item_(chunks_->array().data_type.size),
-        grid_{chunks_->grid().shape(), chunks_->grid().chunk_shape(), item_},
+        grid_(chunks_->grid()),
         sections_(chunks_->SectionsFor(order_)),
         fill_(FillValueOf(chunks_->array())) {}
 
@@ -82,7 +82,7 @@ class VoxelContent final : public ChunkContent {
   const std::uint64_t body_bytes_;
   const std::shared_ptr<DecodedChunks> chunks_;
   const std::uint64_t item_;
-  const VolumeGrid grid_;
+  const ChunkGrid grid_;
   const DecodedChunks::Sections sections_;
   const ByteVector fill_;
 };
@@ -165,7 +165,7 @@ Run VoxelContent::RunOf(const VolumeRun& run, std::uint64_t first) const {
 }
 
 DecodedChunks::Wanted VoxelContent::WantedBy(std::span<const Run> runs) const {
-  DecodedChunks::Wanted wanted{GridCell(grid_.shape.size()), {}};
+  DecodedChunks::Wanted wanted{GridCell(grid_.rank()), {}};
   CellOfLinearIndex(chunks_->grid().grid_shape(), runs.front().chunk, wanted.cell);
   for (const Run& run : runs) {
     if (wanted.sections.empty() || wanted.sections.back() != run.section) {

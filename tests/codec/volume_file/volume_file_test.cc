@@ -163,16 +163,17 @@ TEST(VolumeBodyTest, RunsCoverARangeInTheOrderOfTheFile) {
     return low + random() % (high - low + 1);
   };
   for (int round = 0; round < 200; ++round) {
-    VolumeGrid grid;
+    std::vector<GridAxis> axes;
     const std::size_t rank = between(1, 4);
     std::vector<std::size_t> order(rank);
     std::uint64_t voxels = 1;
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      grid.shape.push_back(between(1, 9));
-      grid.chunk.push_back(between(1, 5));
+      const std::vector<CellRun> runs = {{between(1, 5), between(1, 2)}, {between(1, 5), 9}};
+      axes.push_back(*GridAxis::Make(between(1, 9), runs));
       order[axis] = axis;
-      voxels *= grid.shape.back();
+      voxels *= axes.back().extent();
     }
+    const ChunkGrid grid = *ChunkGrid::OfAxes(axes);
     std::shuffle(order.begin(), order.end(), random);
     const std::uint64_t first = between(0, voxels - 1);
     const std::uint64_t count = between(0, voxels - first);
@@ -183,13 +184,13 @@ TEST(VolumeBodyTest, RunsCoverARangeInTheOrderOfTheFile) {
       for (std::uint64_t i = 0; i < run.count; ++i) {
         std::uint64_t number = 0;
         for (const std::size_t axis : order) {
-          std::uint64_t at = run.cell[axis] * grid.chunk[axis] + run.position[axis];
+          std::uint64_t at = axes[axis].Begin(run.cell[axis]) + run.position[axis];
           if (axis == run.axis) at += i;
-          EXPECT_LT(at, grid.shape[axis]);
-          number = number * grid.shape[axis] + at;
+          EXPECT_LT(at, axes[axis].extent());
+          number = number * axes[axis].extent() + at;
         }
         EXPECT_EQ(number, next++);
-        EXPECT_LT(run.position[run.axis] + i, grid.chunk[run.axis]);
+        EXPECT_LT(run.position[run.axis] + i, axes[run.axis].CellExtent(run.cell[run.axis]));
       }
       return Status();
     });
@@ -199,7 +200,7 @@ TEST(VolumeBodyTest, RunsCoverARangeInTheOrderOfTheFile) {
 }
 
 TEST(VolumeBodyTest, AFailureOfTheVisitorEndsTheWalk) {
-  const VolumeGrid grid{{4, 4}, {2, 2}, 1};
+  const ChunkGrid grid = *ChunkGrid::Make({4, 4}, {2, 2});
   int calls = 0;
   const Status visited =
       ForEachRun(grid, std::vector<std::size_t>{0, 1}, 0, 16, [&](const VolumeRun&) -> Status {
