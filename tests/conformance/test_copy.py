@@ -65,11 +65,11 @@ PAIRS = list(itertools.product(SOURCES, FORMATS))
 
 
 @pytest.mark.parametrize("kind,format", in_turn(PAIRS), ids=lambda one: getattr(one, "__name__", one))
-def test_copies_are_what_their_readers_expect(kind, format, sources, copy, work, frozen_python):
+def test_copies_are_what_their_readers_expect(kind, format, sources, copy, work, frozen_zarr):
     source = sources(kind)
     copy(source.path, work / "copy", "--format", format)
     if format != source.format or kind in (Zarr, Zarr2, N5):
-        read(source, format, work / "copy", work, frozen_python)
+        read(source, format, work / "copy", work, frozen_zarr)
     check_levels(source, work / "copy", format)
     assert left_over(work / "copy") == []
 

@@ -120,18 +120,9 @@ def by_zarr_3(written, root, view, jobs):
         zarr.open_array(root / path, mode="r+", zarr_format=version)[box] = values
 
 
-FROZEN = """
-import json, sys, numpy, zarr
-for store, path, box, values in json.load(sys.stdin):
-    store = {"zarr2": zarr.NestedDirectoryStore, "n5": zarr.N5Store}[sys.argv[2]](store)
-    array = zarr.open_group(store, mode="r+")[path] if path else zarr.open_array(store, mode="r+")
-    array[tuple(slice(*part) for part in box)] = numpy.load(values)
-"""
-
-
 class ByZarr2:
-    def __init__(self, python):
-        self.python = python
+    def __init__(self, frozen_zarr):
+        self.frozen_zarr = frozen_zarr
 
     def __call__(self, written, root, view, jobs):
         described = []
@@ -141,9 +132,7 @@ class ByZarr2:
                               [[part.start, part.stop] for part in box],
                               str(written.work / f"job {number}.npy")])
         format = format_in(written.source, view)
-        done = subprocess.run([self.python, "-W", "ignore", "-c", FROZEN, "", format], timeout=60,
-                              input=json.dumps(described), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        self.frozen_zarr.call("write", format, described)
 
 
 def by_cloud_volume(written, root, view, jobs):
@@ -158,13 +147,13 @@ def by_cloud_volume(written, root, view, jobs):
         volume[tuple(at)] = np.asfortranarray(values.transpose())
 
 
-def writers_of(source, view, frozen):
+def writers_of(source, view, frozen_zarr):
     format = format_in(source, view)
     writers = [by_tensorstore]
     if format in ("zarr3", "zarr2"):
         writers.append(by_zarr_3)
     if format in ("zarr2", "n5") and not (source.single and view == "n5" and source.format == "n5"):
-        writers.append(ByZarr2(frozen))
+        writers.append(ByZarr2(frozen_zarr))
     if format == "precomputed":
         writers.append(by_cloud_volume)
     return writers
@@ -193,18 +182,18 @@ LOSSY = [Jpeg]
 @pytest.mark.parametrize("kind,view", in_turn(pair for pair in PAIRS if pair[0] not in LOSSY),
                          ids=lambda one: getattr(one, "__name__", one))
 def test_what_programs_write_into_a_view_is_in_the_source(kind, view, sources, mount, work,
-                                                          frozen_python):
+                                                          frozen_zarr):
     source = sources(kind)
     written = Written(source, mount, work, f"view={view},{PATIENT}")
     root = written.mounted.path
-    write(written, root, view, writers_of(source, view, frozen_python))
+    write(written, root, view, writers_of(source, view, frozen_zarr))
     written.check_source()
     written.check(root, view)
     if format_in(source, view) == "n5":
         # By z5py and zarr 2 as well, which do not write all that they read.
         shown = copy.copy(source)
         shown.levels = written.levels
-        read(shown, view, root, work, frozen_python)
+        read(shown, view, root, work, frozen_zarr)
     assert written.mounted.control("errors") == ""
 
 
@@ -212,13 +201,13 @@ def test_what_programs_write_into_a_view_is_in_the_source(kind, view, sources, m
                                   RawBytesN5, SplitChannels, ShardedChannels, SplitChannelsN5],
                          ids=lambda kind: kind.__name__)
 def test_what_is_written_into_any_view_is_in_all_of_them_at_once(kind, sources, mount, work,
-                                                                frozen_python):
+                                                                frozen_zarr):
     source = sources(kind)
     written = Written(source, mount, work, f"view=all,{PATIENT}", seed=1)
     root = written.mounted.path
     present = [view for view in VIEWS if (root / view).exists()]
     for view in [*written.rng.permutation(present), *written.rng.permutation(present)]:
-        write(written, root / view, view, writers_of(source, view, frozen_python)[:1], rounds=1)
+        write(written, root / view, view, writers_of(source, view, frozen_zarr)[:1], rounds=1)
         for other in present:
             written.check(root / other, other)
     written.check_source()
@@ -616,7 +605,7 @@ def buckets(module_work):
     ("gcs", Zarr2, "zarr3"), ("gcs", N5, "all"), ("gcs", SplitChannels, "precomputed")],
     ids=lambda one: getattr(one, "__name__", one))
 def test_views_of_a_bucket_are_written(scheme, kind, view, sources, buckets, mount, work,
-                                       frozen_python, no_credentials):
+                                       frozen_zarr, no_credentials):
     source, bucket = sources(kind), buckets(scheme)
     prefix = f"{kind.__name__}-{view}"
     upload(bucket, source.path, prefix)
@@ -626,7 +615,7 @@ def test_views_of_a_bucket_are_written(scheme, kind, view, sources, buckets, mou
     views = ["zarr3", "precomputed", "zarr2"] if view == "all" else [view]
     for each in views:
         root = written.mounted.path / each if view == "all" else written.mounted.path
-        write(written, root, each, writers_of(source, each, frozen_python)[:2], rounds=1)
+        write(written, root, each, writers_of(source, each, frozen_zarr)[:2], rounds=1)
         for other in views:
             written.check(written.mounted.path / other if view == "all" else root, other)
     flush(written.mounted)

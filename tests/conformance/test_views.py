@@ -434,27 +434,12 @@ def check_ome(multiscale, source, paths):
         assert [*scale[:-3], *translation[:-3]] == [1, 0][:2 * (len(names) - 3)]
 
 
-FROZEN = """
-import json, sys, numpy, zarr
-for store, path, wanted in json.load(sys.stdin):
-    store = {"zarr2": zarr.NestedDirectoryStore, "n5": zarr.N5Store}[sys.argv[2]](store)
-    if path:
-        array = zarr.open_group(store, mode="r")[path]
-    else:
-        array = zarr.open_array(store, mode="r")
-    numpy.testing.assert_array_equal(array[...], numpy.load(wanted))
-print("read")
-"""
-
-
-def read_by_zarr_2(python, root, source, paths, format, work):
+def read_by_zarr_2(frozen_zarr, root, source, paths, format, work):
     jobs = []
     for number, (path, wanted) in enumerate(zip(paths, source.levels)):
         np.save(work / f"{number}.npy", wanted)
         jobs.append([str(root), path, str(work / f"{number}.npy")])
-    done = subprocess.run([python, "-W", "ignore", "-c", FROZEN, "", format], timeout=60,
-                          input=json.dumps(jobs), capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "read\n"), done.stderr
+    frozen_zarr.call("check", format, jobs)
 
 
 def read_zarr2(root, source, paths):
@@ -503,7 +488,7 @@ def read_n5(root, source, paths):
             assert own["offset"][:3] == [o * f * r for o, f, r in zip(offset, factor, first)]
 
 
-def read(source, view, root, work, frozen_python):
+def read(source, view, root, work, frozen_zarr):
     shown = source.format if view in ("native", "raw") else view
     paths = paths_in(source, view)
     if shown == "precomputed":
@@ -513,11 +498,11 @@ def read(source, view, root, work, frozen_python):
     elif shown == "zarr2":
         read_zarr2(root, source, paths)
         if source.single or view != "native":
-            read_by_zarr_2(frozen_python, root, source, paths, "zarr2", work)
+            read_by_zarr_2(frozen_zarr, root, source, paths, "zarr2", work)
     else:
         read_n5(root, source, paths)
         if not (source.single and view == "n5"):
-            read_by_zarr_2(frozen_python, root, source, paths, "n5", work)
+            read_by_zarr_2(frozen_zarr, root, source, paths, "n5", work)
 
 
 # What a view has in the format of the source is what the native view has: other tests read that.
@@ -529,9 +514,9 @@ PAIRS = [(kind, view) for kind in SOURCES for view in VIEWS[1:]
 
 @pytest.mark.parametrize("kind,view", in_turn(PAIRS), ids=lambda one: getattr(one, "__name__", one))
 def test_every_reader_sees_the_voxels_of_the_source(kind, view, sources, mount, work,
-                                                    frozen_python):
+                                                    frozen_zarr):
     source = sources(kind)
-    read(source, view, mount(source.path, f"ro,view={view}").path, work, frozen_python)
+    read(source, view, mount(source.path, f"ro,view={view}").path, work, frozen_zarr)
 
 
 @pytest.fixture(scope="module")
@@ -561,23 +546,23 @@ def url(sources, module_work):
 @pytest.mark.parametrize("kind", [Precomputed, Colours, ShardedZarr, Zarr2, N5, ShardedChannels],
                          ids=lambda kind: kind.__name__)
 def test_sources_behind_urls_have_the_same_views(kind, view, sources, url, mount, work,
-                                                 frozen_python):
+                                                 frozen_zarr):
     root = mount(f"{url}/{kind.__name__}", f"view={view}").path
     for name in VIEWS[2:] if view == "all" else [view]:
-        read(sources(kind), name, root / name if view == "all" else root, work, frozen_python)
+        read(sources(kind), name, root / name if view == "all" else root, work, frozen_zarr)
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "blosc"])
 @pytest.mark.parametrize("view", ["zarr3", "zarr2", "n5"])
 def test_chunks_that_are_encoded_again_are_compressed_as_asked(codec, view, sources, mount, work,
-                                                              frozen_python):
+                                                              frozen_zarr):
     source = sources(Precomputed)
     whole = mount(source.path, f"view={view},view_codec={codec}")
     documents = [data.decode() for name, data in tree(whole.path).items()
                  if data and name.endswith((".json", ".zarray"))]
     assert sum(f'"{codec}"' in document for document in documents) == len(source.levels)
     if not (view == "n5" and codec == "zstd"):  # which zarr-python 2 and z5py do not know
-        return read(source, view, whole.path, work, frozen_python)
+        return read(source, view, whole.path, work, frozen_zarr)
     import tensorstore as ts
 
     for path, wanted in zip(paths_in(source, view), source.levels):
@@ -587,13 +572,13 @@ def test_chunks_that_are_encoded_again_are_compressed_as_asked(codec, view, sour
 
 @pytest.mark.parametrize("kind", [Precomputed, FilledZarr, Zarr2, RawBytesN5, SplitChannels],
                          ids=lambda kind: kind.__name__)
-def test_all_views_stand_side_by_side(kind, sources, mount, work, frozen_python):
+def test_all_views_stand_side_by_side(kind, sources, mount, work, frozen_zarr):
     source = sources(kind)
     whole = mount(source.path, "ro,view=all")
     assert sorted(os.listdir(whole.path)) == sorted(VIEWS)
     assert whole.status()["refused_views"] == {}
     for view in VIEWS:
-        read(source, view, whole.path / view, work, frozen_python)
+        read(source, view, whole.path / view, work, frozen_zarr)
         alone = mount(source.path, f"ro,view={view}")
         assert tree(whole.path / view) == tree(alone.path)
 
