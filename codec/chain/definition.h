@@ -74,7 +74,7 @@ struct CodecDefinition {
   struct Name {
     Dialect dialect;
     std::string_view name;
-    bool in_schemas = false;  // whether TensorStore's schemas of this dialect have it
+    bool in_schemas = false;  // whether schemas of this dialect have it: TensorStore's, and jxl
     // A boolean option that is true where this codec is meant, and not another codec of this name.
     std::string_view when = {};
   };

@@ -250,7 +250,7 @@ constexpr MountOption kMountOptions[] = {
      "`unshard info` on the source and `unshard why` on the path say the reason.",
      ApplyFiles, "files", DescribeFiles},
     {"lossy", "yes|no", "no",
-     "Whether chunks that are written into a view may be stored in a lossy encoding (jpeg).",
+     "Whether chunks that are written into a view may be stored in a lossy encoding (jpeg, jxl).",
      "With no, such arrays cannot be written through a view of another encoding.",
      ApplyChoice<kLossyChoices, &O::lossy>, "lossy", DescribeBoolean<&O::lossy>},
     {"list", "present|grid|none", "present",

@@ -72,7 +72,7 @@ function __unshard_mount_options
     set -a names view_codec=; set -a texts 'Compression of the chunks that a view in another format has to encode again'; set -a values 'none gzip zstd blosc'
     set -a names ome=; set -a texts 'Version of OME-Zarr that the views zarr2 (0.4) and zarr3 (0.5, 0.6) show'; set -a values ''
     set -a names files=; set -a texts 'Also show each array as one file of all its voxels, files/PATH.FORMAT'; set -a values 'npy nii nrrd raw'
-    set -a names lossy=; set -a texts 'Whether chunks that are written into a view may be stored in a lossy encoding (jpeg)'; set -a values 'yes no'
+    set -a names lossy=; set -a texts 'Whether chunks that are written into a view may be stored in a lossy encoding (jpeg, jxl)'; set -a values 'yes no'
     set -a names list=; set -a texts 'What chunk directories list'; set -a values 'present grid none'
     set -a names morton=; set -a texts 'Rule that numbers precomputed chunks'; set -a values 'detect standard legacy'
     set -a names watch=; set -a texts 'Follow changes that other programs make in the source, by inotify(7)'; set -a values 'on off'
@@ -196,7 +196,7 @@ complete -c unshard -n '__unshard_in create' -l offset -d 'The first voxel of a 
 complete -c unshard -n '__unshard_in create' -l dtype -d 'The data type, such as uint8, uint64 or float32' -x -a '(__unshard_offer bool int2 int4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float4_e2m1fn float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz bfloat16 float16 float32 float64 complex64 complex128)'
 complete -c unshard -n '__unshard_in create' -l chunk -d 'Extents of chunks, or of the inner chunks of shards' -x
 complete -c unshard -n '__unshard_in create' -l shard -d 'Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a shard holds, as in 1GB or 512MiB, or auto (1GB)' -x
-complete -c unshard -n '__unshard_in create' -l codec -d 'raw, gzip, zstd, blosc and others, also with a level, as in zstd:5' -x -a '(__unshard_offer raw compressed_segmentation jpeg png zstd gzip blosc zlib bz2 bzip2 xz)'
+complete -c unshard -n '__unshard_in create' -l codec -d 'raw, gzip, zstd, blosc and others, also with a level, as in zstd:5' -x -a '(__unshard_offer raw compressed_segmentation jpeg png jxl zstd gzip blosc zlib bz2 bzip2 xz)'
 complete -c unshard -n '__unshard_in create' -l fill -d 'The value of absent chunks (Zarr)' -x
 complete -c unshard -n '__unshard_in create' -l axes -d 'Names of the dimensions (Zarr v3, N5)' -x
 complete -c unshard -n '__unshard_in create' -l resolution -d 'Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")' -x
@@ -220,7 +220,7 @@ complete -c unshard -n '__unshard_in copy' -l offset -d 'The first voxel of a vo
 complete -c unshard -n '__unshard_in copy' -l dtype -d 'The data type, such as uint8, uint64 or float32' -x -a '(__unshard_offer bool int2 int4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 float4_e2m1fn float8_e3m4 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz bfloat16 float16 float32 float64 complex64 complex128)'
 complete -c unshard -n '__unshard_in copy' -l chunk -d 'Extents of chunks, or of the inner chunks of shards' -x
 complete -c unshard -n '__unshard_in copy' -l shard -d 'Extents of shards (for a volume, the nearest possible), or about how many bytes of voxels a shard holds, as in 1GB or 512MiB, or auto (1GB)' -x
-complete -c unshard -n '__unshard_in copy' -l codec -d 'raw, gzip, zstd, blosc and others, also with a level, as in zstd:5' -x -a '(__unshard_offer raw compressed_segmentation jpeg png zstd gzip blosc zlib bz2 bzip2 xz)'
+complete -c unshard -n '__unshard_in copy' -l codec -d 'raw, gzip, zstd, blosc and others, also with a level, as in zstd:5' -x -a '(__unshard_offer raw compressed_segmentation jpeg png jxl zstd gzip blosc zlib bz2 bzip2 xz)'
 complete -c unshard -n '__unshard_in copy' -l fill -d 'The value of absent chunks (Zarr)' -x
 complete -c unshard -n '__unshard_in copy' -l axes -d 'Names of the dimensions (Zarr v3, N5)' -x
 complete -c unshard -n '__unshard_in copy' -l resolution -d 'Size of a voxel along each dimension, in nanometres or with a unit ("0.5 s")' -x

@@ -313,7 +313,7 @@ void CheckEncodedChunk(const Example& example) {
   const auto voxels = (*codec)->Decode(chunk, Numbers{channels, shape[2], shape[1], shape[0]});
   ASSERT_TRUE(voxels) << voxels.error().message;
   EXPECT_TRUE(std::ranges::equal(voxels->bytes(), bytes));
-  if (!(*codec)->CanEncode()) return;
+  if (!(*codec)->CanEncode() || (*codec)->is_lossy()) return;
   const auto encoded = (*codec)->Encode(*voxels);
   ASSERT_TRUE(encoded) << encoded.error().message;
   EXPECT_EQ(*encoded, chunk);

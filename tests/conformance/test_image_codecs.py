@@ -204,9 +204,27 @@ def test_jxl_of_cloudvolume(program, random, channels, level):
     # Planes, as CloudVolume gave them to the encoder. Its decoder is of another version.
     planes = imagecodecs.jpegxl_decode(written).ravel().reshape(voxels.shape, order="F")
     assert np.abs(decoded.astype(int) - planes).max() <= (0 if level == 100 else 1)
-    done = codec.run("encode", voxels.tobytes("F"))
-    assert (done.returncode, message(done)) == (
-        1, 'not supported: chunks of encoding "jxl" can only be read')
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("quality", [None, 0, 40, 99, 100])
+def test_jxl_is_read_by_imagecodecs(program, random, channels, quality):
+    parameters = {} if quality is None else {"jxl_quality": quality}
+    for effort in (None, 1, int(random.integers(1, 11))):
+        if effort is not None:
+            parameters |= {"jxl_effort": effort, "jxl_decodingspeed": int(random.integers(5))}
+        voxels = image(random, (*random_shape(random), channels), "uint8")
+        codec = Codec(program, "jxl", voxels, **parameters)
+        chunk = codec.encode(voxels)
+        x, y, z, _ = voxels.shape
+        pixels = imagecodecs.jpegxl_decode(chunk)
+        assert pixels.shape == ((y * z, x) if channels == 1 else (y * z, x, 3))
+        read = pixels.reshape(z, y, x, channels).transpose(2, 1, 0, 3)
+        if quality == 100:
+            assert np.array_equal(read, voxels)
+        assert np.abs(codec.decode(chunk).astype(int) - read).max() <= (0 if quality == 100 else 1)
+        if channels == 1:  # of three it does not read what it writes either
+            assert np.array_equal(cloudvolume.decode(chunk, "jxl", voxels.shape, "uint8"), read)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])

@@ -275,26 +275,51 @@ def test_what_would_lose_is_refused_without_lossy(sources, mount, work):
     assert chunk.read_bytes() == before
 
 
-@pytest.mark.parametrize("encoding", ["jxl", "compresso"])
-def test_encodings_that_are_only_decoded_are_read_and_never_written(encoding, mount, work):
+def written_by_cloudvolume(path, dtype, encoding, **members):
+    """A volume of one chunk and three parts of chunks, and its voxels z, y, x."""
     from cloudvolume import CloudVolume
 
-    dtype = "uint8" if encoding == "jxl" else "uint32"
-    kind = "image" if encoding == "jxl" else "segmentation"
-    info = CloudVolume.create_new_info(1, kind, dtype, encoding, [8, 8, 8], [0, 0, 0], [20, 18, 8],
-                                       chunk_size=[16, 16, 8])
+    info = CloudVolume.create_new_info(1, "image" if dtype == "uint8" else "segmentation", dtype, encoding,
+                                       [8, 8, 8], [0, 0, 0], [20, 18, 8], chunk_size=[16, 16, 8])
+    info["scales"][0] |= members
     voxels = np.random.default_rng([SEED, 15]).integers(0, 200, (20, 18, 8, 1)).astype(dtype)
-    volume = CloudVolume(f"file://{work / 'source'}", info=info, progress=False, compress=False)
+    volume = CloudVolume(f"file://{path}", info=info, progress=False, compress=False)
     volume.commit_info()
     volume[:] = voxels
-    wanted = np.asarray(volume[:])[..., 0].T.astype(int)
+    return np.array(volume[:])[..., 0].T
+
+
+def test_an_encoding_that_is_only_decoded_is_read_and_never_written(mount, work):
+    wanted = written_by_cloudvolume(work / "source", "uint32", "compresso")
     mounted = mount(work / "source", "view=zarr3,lossy=yes")
-    found = open_level(mounted.path, "zarr3", "0", 0, 3).read().result().astype(int)
-    # CloudVolume's libjxl is of another version.
-    assert np.abs(found - wanted).max() <= (1 if encoding == "jxl" else 0)
+    assert np.array_equal(open_level(mounted.path, "zarr3", "0", 0, 3).read().result(), wanted)
     with pytest.raises(OSError) as caught:
         open(mounted.path / "0" / "c" / "0" / "0" / "0", "r+b")
-    assert caught.value.errno == 30 and encoding in mounted.log()
+    assert caught.value.errno == 30 and "compresso" in mounted.log()
+
+
+@pytest.mark.parametrize("quality", [85, 100])
+def test_jxl_is_written_as_its_quality_allows(quality, mount, work):
+    from cloudvolume import CloudVolume
+
+    wanted = written_by_cloudvolume(work / "source", "uint8", "jxl", jxl_quality=quality).astype(int)
+    most = 1 if quality < 100 else 0  # CloudVolume's libjxl is of another version
+    mounted = mount(work / "source", "view=zarr3")
+    level = open_level(mounted.path, "zarr3", "0", 0, 3)
+    assert np.abs(level.read().result() - wanted).max() <= most
+    if quality < 100:
+        with pytest.raises(OSError) as caught:
+            open(mounted.path / "0" / "c" / "0" / "0" / "0", "r+b")
+        assert caught.value.errno == 30 and "lossy=yes" in mounted.log()
+        mounted.unmount()
+        mounted = mount(work / "source", "view=zarr3,lossy=yes")
+        level = open_level(mounted.path, "zarr3", "0", 0, 3)
+    z, y, x = np.indices(wanted.shape)
+    wanted = 5 * z + 4 * y + 3 * x
+    level.write(wanted.astype("uint8")).result()
+    flush(mounted)
+    found = np.asarray(CloudVolume(f"file://{work / 'source'}", progress=False)[:])[..., 0].T
+    assert np.abs(found.astype(int) - wanted).max() <= (16 if quality < 100 else 0)
 
 
 def test_what_may_lose_is_close_to_what_was_written(sources, mount, work):

@@ -92,7 +92,7 @@ TEST(CodecConstraints, OneWordNamesCompressorsAndEncodings) {
             "raw, zstd:level, gzip:level, zlib:level, blosc:clevel, bz2:level");
   EXPECT_EQ(ShortNames(Dialect::kN5),
             "raw, zstd:level, gzip:level, blosc, bzip2:blockSize, xz:preset");
-  EXPECT_EQ(ShortNames(Dialect::kPrecomputed), "raw, compressed_segmentation, jpeg, png");
+  EXPECT_EQ(ShortNames(Dialect::kPrecomputed), "raw, compressed_segmentation, jpeg, png, jxl");
 }
 
 TEST(CodecConstraints, TheItemsDecideWhatTheDefinitionSays) {
