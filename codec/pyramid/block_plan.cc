@@ -200,8 +200,19 @@ std::optional<PlainItems> PlainItemsOf(const CodecChain& chain) {
   return items;
 }
 
+RepackChunk RepackingOf(const Array& from, const Array& to) {
+  const ChainSpec& a = from.codec->codecs();
+  const ChainSpec& b = to.codec->codecs();
+  if (a.size() != 1 || b.size() != 1) return nullptr;
+  return FindRepacking(*a.front().definition, *b.front().definition);
+}
+
 BlockForm FormOfCopy(const Array& from, const Array& to, const AxisMap& axes) {
-  return HasSameChunks(from, to, axes) ? FormOf(from, to, axes) : BlockForm::kTranscode;
+  if (!HasSameChunks(from, to, axes)) return BlockForm::kTranscode;
+  const BlockForm form = FormOf(from, to, axes);
+  const bool repacks = form == BlockForm::kTranscode && axes == SameAxes(from.rank()) &&
+                       RepackingOf(from, to) != nullptr;
+  return repacks ? BlockForm::kRepack : form;
 }
 
 BlockForm FormOfView(const Array& from, const Array& to, const AxisMap& axes) {

@@ -1,5 +1,6 @@
 // How the chunks of a view are made from those of the source: the stored bytes, with an N5 header
-// more or less, or decoded and encoded again. codec/FORMATS.md, "Views". Pure; thread-safe.
+// more or less, or decoded and encoded again; of a copy, also JPEGs put into JPEG XL and taken out
+// of it. codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "codec/array/array.h"
+#include "codec/codecs/repacking.h"
 #include "codec/pyramid/axis_map.h"
 
 namespace unshard {
@@ -16,6 +18,7 @@ enum class BlockForm {
   kAddHeader,    // the header of an N5 block, then the stored bytes
   kStripHeader,  // the stored N5 block without its header, where that has the shape of the chunk;
                  // else as kTranscode
+  kRepack,       // of copies: what RepackingOf makes of the stored bytes; else as kTranscode
   kTranscode,    // decoded and encoded again
 };
 
@@ -28,10 +31,13 @@ struct PlainItems {
 // Nothing where the chain has other codecs than transposes, `bytes` and those.
 std::optional<PlainItems> PlainItemsOf(const CodecChain& chain);
 
+// The function that makes chunks of `to` of those of `from` without decoding them. Null: none.
+RepackChunk RepackingOf(const Array& from, const Array& to);
+
 // How the chunks of a copy, or of a view, are made of those of `from`: kTranscode unless
-// HasSameChunks, or where the encodings differ. The blocks of a view as N5 may reach beyond the
-// array, as stored chunks do. `axes`: for each axis of `to`, that of `from`. Requires: both have
-// codecs.
+// HasSameChunks, or where the encodings differ and there is no RepackingOf them. The blocks of a
+// view as N5 may reach beyond the array, as stored chunks do. `axes`: for each axis of `to`, that
+// of `from`. Requires: both have codecs.
 BlockForm FormOfCopy(const Array& from, const Array& to, const AxisMap& axes);
 BlockForm FormOfView(const Array& from, const Array& to, const AxisMap& axes);
 

@@ -65,6 +65,16 @@ Status CanJoin(const ChunkGrid& from, const ChunkGrid& to, const AxisMap& axes) 
   return {};
 }
 
+// The chunk of `to`, of this shape, with the coded data of one of `from`. Nothing where that is
+// damaged or of another form, which decoding it will name.
+std::optional<ByteVector> Repacked(const Array& from, const Array& to, ByteSpan chunk,
+                                   ShapeSpan shape) {
+  if (!from.codec->Check(chunk, chunk.size(), shape)) return std::nullopt;
+  auto made = RepackingOf(from, to)(chunk, shape);
+  if (made && !to.codec->Check(*made, made->size(), shape)) return std::nullopt;
+  return made;
+}
+
 }  // namespace
 
 // Chunks of one extent in the array differ only in how far they reach beyond it, which the first
@@ -132,8 +142,8 @@ Result<ChunkMapping> ChunkMapping::ForView(PresentedArray array) {
 ChunkMapping ChunkMapping::Inverse() const { return {to_, from_, inverse_, InverseOf(form_)}; }
 
 Status ChunkMapping::CanEncode() const {
-  const bool encodes =
-      form_ == BlockForm::kTranscode || form_ == BlockForm::kStripHeader || writes_absent_;
+  const bool encodes = form_ == BlockForm::kTranscode || form_ == BlockForm::kRepack ||
+                       form_ == BlockForm::kStripHeader || writes_absent_;
   if (!encodes) return {};
   UNSHARD_RETURN_IF_ERROR(from().codec->CanDecode());
   return to().codec->CanEncode();
@@ -275,6 +285,7 @@ ByteVector ChunkMapping::HeaderOf(const GridCell& to_cell) const {
 std::optional<ByteVector> ChunkMapping::FromBytes(ByteSpan chunk, const GridCell& to_cell) const {
   if (form_ == BlockForm::kTranscode) return std::nullopt;
   if (form_ == BlockForm::kCopy) return ByteVector(chunk.begin(), chunk.end());
+  if (form_ == BlockForm::kRepack) return Repacked(from(), to(), chunk, to_->ShapeAt(to_cell));
   ByteVector header = HeaderOf(to_cell);
   if (form_ == BlockForm::kAddHeader) {
     header.insert(header.end(), chunk.begin(), chunk.end());

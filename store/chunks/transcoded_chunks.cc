@@ -92,6 +92,7 @@ bool TranscodedChunks::SizeIsFree(const ChunkRef& chunk) const {
       return true;
     case BlockForm::kStripHeader:
       return false;
+    case BlockForm::kRepack:
     case BlockForm::kTranscode:
       break;
   }
@@ -237,6 +238,7 @@ std::optional<std::uint64_t> TranscodedChunks::SizeOfWritten(const ChunkRef& chu
       return stored + mapping().HeaderOf(*cell).size();
     case BlockForm::kStripHeader:
       return std::nullopt;
+    case BlockForm::kRepack:
     case BlockForm::kTranscode:
       break;
   }

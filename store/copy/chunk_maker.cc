@@ -96,7 +96,8 @@ timespec ChunkMaker::ModifiedOf(const ChunkPlan& plan, std::size_t made) {
 }
 
 std::size_t ChunkMaker::BatchAt(const ChunkPlan& plan, std::size_t first) const {
-  const bool decodes = mapping_->form() == BlockForm::kTranscode;
+  const BlockForm form = mapping_->form();
+  const bool decodes = form == BlockForm::kTranscode || form == BlockForm::kRepack;
   std::uint64_t bytes = 0;
   std::size_t at = first;
   for (; at < plan.made.size() && at - first < kMostInBatch; ++at) {

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 
 #include "codec/json/parser.h"
 #include "codec/pyramid/array_documents.h"
+#include "tests/support/folders.h"
 
 namespace unshard {
 namespace {
@@ -131,6 +136,42 @@ TEST(CopiedChunks, BytesAreCopiedWhereTheChunksAreTheSame) {
   // Chunks at the end of the array are clipped in one of the two.
   EXPECT_EQ(Copy(Zarr3("[4,4,5]", "[2,2,2]", List({kLittle})), Scale("[5,4,4]", "[2,2,2]")).form(),
             BlockForm::kTranscode);
+}
+
+// Chunks of 8 × 8 × 4 voxels that other programs encoded.
+ByteVector EncodedChunk(const std::string& name) {
+  const auto file = std::filesystem::path(SourceFolder()) / "tests/fuzz/corpus" / name;
+  std::ifstream stream(file, std::ios::binary);
+  EXPECT_TRUE(stream.good()) << file;
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+TEST(CopiedChunks, JpegsArePutIntoJpegXlAndTakenOutOfIt) {
+  const auto scale = [](const char* size, const char* encoding) {
+    return Scale(size, "[8,8,4]", "uint8", std::string(R"("encoding":")") + encoding + '"');
+  };
+  const auto jpeg = scale("[8,8,4]", "jpeg"), jxl = scale("[8,8,4]", "jxl");
+  if (!jxl.codec->CanDecode()) GTEST_SKIP() << "not in this build: jxl";
+  const ChunkMapping packing = Copy(jpeg, jxl), unpacking = Copy(jxl, jpeg);
+  EXPECT_EQ(packing.form(), BlockForm::kRepack);
+  EXPECT_EQ(unpacking.form(), BlockForm::kRepack);
+  EXPECT_EQ(Copy(scale("[9,8,4]", "jpeg"), scale("[9,8,4]", "png")).form(), BlockForm::kTranscode);
+  const GridCell cell = {0, 0, 0, 0};
+  const ByteVector chunk = EncodedChunk("jpeg_decoding/gray");
+  const auto packed = packing.FromBytes(chunk, cell);
+  ASSERT_TRUE(packed);
+  EXPECT_EQ(unpacking.FromBytes(*packed, cell), chunk);
+  const auto before = *packing.Decode(chunk, cell), after = *packing.DecodeTarget(*packed, cell);
+  for (std::size_t i = 0; i < before.bytes().size(); ++i) {
+    EXPECT_LE(std::abs(before.bytes()[i] - after.bytes()[i]), 1) << i;
+  }
+  // Others are decoded: images from no JPEG, JPEGs that are no chunk of the array, damage.
+  EXPECT_FALSE(unpacking.FromBytes(EncodedChunk("jpeg_xl_decoding/gray"), cell));
+  EXPECT_FALSE(packing.FromBytes(EncodedChunk("jpeg_decoding/rgb"), cell));
+  EXPECT_FALSE(packing.FromBytes(ByteSpan(chunk).first(chunk.size() / 2), cell));
+  EXPECT_FALSE(unpacking.FromBytes(ByteSpan(*packed).first(packed->size() / 2), cell));
+  const ChunkMapping other = Copy(scale("[7,8,4]", "jxl"), scale("[7,8,4]", "jpeg"));
+  EXPECT_FALSE(other.FromBytes(*packed, cell));
 }
 
 TEST(CopiedChunks, N5BlocksGetAHeader) {
