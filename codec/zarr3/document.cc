@@ -222,15 +222,13 @@ class ArrayReader {
     if (!grid) return Forward(std::move(grid).error(), path);
     sharded.grid = *std::move(grid);
     sharded.shard_grid = *stored_grid_;
-    const bool is_regular = sharded.shard_grid.is_regular();
     UNSHARD_RETURN_IF_ERROR(CheckSlotCount(sharded));
     UNSHARD_ASSIGN_OR_RETURN(sharded.key_encoding, keys);
     sharded.locator = MakeZarrChunkLocator(sharded.grid, sharded.shard_grid, unsharded.levels);
     sharded.keys = MakeZarrShardKeys(sharded.shard_grid, sharded.key_encoding);
     sharded.layout_digest = ZarrLayoutDigest(source_.value());
-    auto format = MakeZarrShardFormat(
-        std::move(unsharded.levels), std::move(unsharded.outer_codecs),
-        is_regular ? std::nullopt : std::optional<ChunkGrid>(sharded.shard_grid));
+    auto format = MakeZarrShardFormat(std::move(unsharded.levels),
+                                      std::move(unsharded.outer_codecs), sharded.shard_grid);
     if (!format) return Forward(std::move(format).error(), path);
     sharded.format = *std::move(format);
     node_.sharded = std::move(sharded);

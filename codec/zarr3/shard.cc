@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <optional>
 #include <utility>
 
 #include "codec/zarr3/assembly.h"
@@ -273,7 +274,7 @@ std::vector<std::uint64_t> GridShapeAt(const ShardLevel& outermost, const ChunkG
 
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs,
-    std::optional<ChunkGrid> shards) {
+    const ChunkGrid& shards) {
   std::uint64_t pages = 1;
   for (std::size_t depth = 0; depth + 1 < levels.size(); ++depth) {
     const auto product = CheckedMultiply(pages, levels[depth].chunk_count);
@@ -288,7 +289,7 @@ Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
   }
   return std::make_shared<ZarrShardFormat>(
       std::make_shared<const ZarrFormatLevels>(std::move(format_levels)), std::move(outer_codecs),
-      pages, std::move(shards));
+      pages, shards.is_regular() ? std::nullopt : std::optional(shards));
 }
 
 std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,
