@@ -1,8 +1,8 @@
 #include "codec/zarr3/shard.h"
 
 #include <algorithm>
-#include <string>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "codec/zarr3/assembly.h"
