@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "codec/json/cursor.h"
-#include "codec/json/number.h"
 #include "codec/pyramid/ome_multiscale.h"
 
 namespace unshard {
