@@ -59,13 +59,8 @@ Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attrib
   return directory->List({id, cookie, with_attributes, visitor, superblock_.options.list});
 }
 
-bool VolumeFs::ListingsChangeUnseen() const {
-  const Capabilities store = superblock_.parts.store->capabilities();
-  return store.lists && !store.keeps_replaced_versions && !superblock_.options.immutable;
-}
-
 ListingUse VolumeFs::OpenDirectory(NodeId id) {
-  if (ListingsChangeUnseen()) return ListingUse::kNotKept;
+  if (superblock_.ListingsChangeUnseen()) return ListingUse::kNotKept;
   const NodePtr node = superblock_.At(id);
   const Directory* const directory = node ? node->directory() : nullptr;
   if (directory == nullptr || !directory->ListingIsKept()) return ListingUse::kNotKept;

@@ -57,9 +57,6 @@ class VolumeFs {
   // Names after `cookie` (0: all) until the visitor returns false.
   Status ReadDirectory(NodeId node, std::uint64_t cookie, bool with_attributes,
                        const DirectoryVisitor& visitor);
-  // Directories of a bucket have no time of their own by which the kernel would notice a change: it
-  // may keep no listing of them.
-  [[nodiscard]] bool ListingsChangeUnseen() const;
   // OPENDIR: whether the kernel may keep the listing.
   [[nodiscard]] ListingUse OpenDirectory(NodeId node);
   // The value of user.unshard.*; nothing where the node has no such attribute.

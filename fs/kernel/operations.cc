@@ -40,7 +40,7 @@ void Init(void* user_data, fuse_conn_info* connection) {
   const bool writable = context.fs->writable();
   context.open_is_optional = !writable && !context.fs->LoadsAtOpen() &&
                              (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
-  context.opendir_is_optional = !writable && !context.fs->ListingsChangeUnseen() &&
+  context.opendir_is_optional = !writable && !context.fs->superblock().ListingsChangeUnseen() &&
                                 (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
   context.handshake = Handshake::kReply;
