@@ -61,13 +61,18 @@ std::optional<ZipPlace> FindZipOfUrl(const std::string& url,
 std::optional<ZipPlace> FindZipOfPath(const std::string& source,
                                       const std::optional<std::string>& inside) {
   std::string below = inside.value_or("");
+  // What is named so is opened as an archive, or refused.
+  if (inside) {
+    const fs::path path = WithoutSlashes(source);
+    return ZipPlace{path.parent_path().string(), path.filename().string(), below};
+  }
   for (fs::path path = WithoutSlashes(source); path.has_filename(); path = path.parent_path()) {
     std::error_code unknown;
     const std::string name = path.filename().string();
-    if ((inside || HasZipName(name)) && fs::is_regular_file(path, unknown)) {
+    if (HasZipName(name) && fs::is_regular_file(path, unknown)) {
       return ZipPlace{path.parent_path().string(), name, below};
     }
-    if (inside || fs::exists(path, unknown)) return std::nullopt;
+    if (fs::exists(path, unknown)) return std::nullopt;
     below = JoinPath(name, below);
   }
   return std::nullopt;
