@@ -198,7 +198,7 @@ Command AddMount(CLI::App& app) {
   mount->footer(MountFooter());
   mount
       ->add_option("SOURCE", arguments->options.source,
-                   "Directory of a dataset, or above several; or its URL")
+                   "Directory or ZIP archive of a dataset, or above several; or its URL")
       ->type_name(kPlace)
       ->required();
   mount->add_option("MOUNT_POINT", arguments->options.mount_point, "An existing directory")
@@ -298,7 +298,7 @@ Command AddInfo(CLI::App& app) {
   CLI::App* info = app.add_subcommand("info", "Say what a source holds");
   info->footer(kInfoExamples);
   info->add_option("SOURCE", arguments->source,
-                   "Directory of a dataset, or above several; or its URL")
+                   "Directory or ZIP archive of a dataset, or above several; or its URL")
       ->type_name(kPlace)
       ->required();
   info->add_flag("--json", arguments->json, "One JSON object, for programs");
@@ -315,7 +315,7 @@ Command AddSchema(CLI::App& app) {
   schema->footer(kSchemaExamples);
   schema
       ->add_option("SOURCE", arguments->source,
-                   "Directory of a dataset, or above several; or its URL")
+                   "Directory or ZIP archive of a dataset, or above several; or its URL")
       ->type_name(kPlace)
       ->required();
   schema
@@ -401,12 +401,12 @@ Command AddCopy(CLI::App& app) {
   const auto command = std::make_shared<CopyCommand>();
   CLI::App* copy = app.add_subcommand("copy", "Copy a dataset into another one, in any format");
   copy->footer(kCopyExamples);
-  copy->add_option("SOURCE", command->source, "Directory of a dataset, or its URL")
+  copy->add_option("SOURCE", command->source, "Directory or ZIP archive of a dataset, or its URL")
       ->type_name(kPlace)
       ->required();
   copy->add_option("DESTINATION", command->create.destination,
                    "A dataset of the same shape and data type, or a place for a new one, which is "
-                   "made like SOURCE or as --format, --schema or --like say")
+                   "made like SOURCE or as --format, --schema or --like say; or FILE.ozx, .zip")
       ->type_name(kPlace)
       ->required();
   copy->add_option("--exclude", command->exclude,

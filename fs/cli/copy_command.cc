@@ -16,6 +16,7 @@
 #include "fs/cli/copy_destination.h"
 #include "fs/cli/copy_plan.h"
 #include "fs/cli/copy_progress.h"
+#include "fs/cli/copy_to_zip.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/allocator.h"
 #include "fs/common/readable.h"
@@ -65,6 +66,13 @@ struct Both {
   std::shared_ptr<OpenedDataset> source;
   VolumeOptions destination;
   CopyLimits limits;
+  // The destination is an archive, and its dataset is made in a directory first.
+  std::unique_ptr<ZipOutput> zip;
+
+  // A text as the archive's name is meant to stand in it.
+  [[nodiscard]] std::string Shown(const std::string& text) const {
+    return zip ? zip->Shown(text) : text;
+  }
 };
 
 Status Verify(const CopyCommand& command, DatasetCopy& copy) {
@@ -168,6 +176,8 @@ Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
                                           const std::set<std::string>& excluded, bool is_there,
                                           Both& both, bool& tried) {
   CreateCommand create = command.create;
+  const bool to_zip = !is_there && IsZipDestination(command);
+  if (to_zip) create.format = FormatInZip(command, *both.source);
   if (!is_there && !DescribesNewDataset(create)) create.like = command.source;
   if (!DescribesNewDataset(create)) {
     UNSHARD_RETURN_IF_ERROR(LeaveOutOf(*both.source, both.destination));
@@ -184,10 +194,18 @@ Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
   tried = true;
   UNSHARD_ASSIGN_OR_RETURN(const auto places, LevelPlacesFor(create, *both.source));
   UNSHARD_RETURN_IF_ERROR(CheckPlaces(*both.source->store(), both.source->members(), places));
+  if (to_zip) {
+    UNSHARD_RETURN_IF_ERROR(CheckZipDocuments(command, documents));
+    if (!command.dry_run) {
+      UNSHARD_ASSIGN_OR_RETURN(both.zip, BeginZip(command, *both.source, excluded, documents));
+      create.destination = both.zip->directory();
+      UNSHARD_ASSIGN_OR_RETURN(both.destination, CopyPlaceOf(create.destination));
+    }
+  }
   if (command.dry_run) {
     UNSHARD_ASSIGN_OR_RETURN(const bool created, IsCreated(create.destination, documents));
-    if (created) return std::vector<PlannedArray>();
-    UNSHARD_RETURN_IF_ERROR(CheckNoDataset(create.destination, documents));
+    if (created && !to_zip) return std::vector<PlannedArray>();
+    if (!to_zip) UNSHARD_RETURN_IF_ERROR(CheckNoDataset(create.destination, documents));
     UNSHARD_ASSIGN_OR_RETURN(auto planned, PlannedIn(documents));
     return WithSources(std::move(planned), *both.source);
   }
@@ -196,8 +214,9 @@ Result<std::vector<PlannedArray>> Prepare(const CopyCommand& command,
 }
 
 // A destination that is there, with what it has already: swapped arguments are seen.
-Status ShowPlan(const CopyCommand& command, const DatasetCopy& copy, bool only_compares) {
-  std::cout << PlanText(PlannedOf(copy), command.create.destination);
+Status ShowPlan(const CopyCommand& command, const Both& both, const DatasetCopy& copy,
+                bool only_compares) {
+  std::cout << both.Shown(PlanText(PlannedOf(copy), command.create.destination));
   if (!only_compares) {
     UNSHARD_ASSIGN_OR_RETURN(const PresentChunks present, copy.CountPresent(command.deletes));
     std::cout << PresentText(present, command);
@@ -213,7 +232,7 @@ Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares
   UNSHARD_ASSIGN_OR_RETURN(const auto copy,
                            DatasetCopy::Open(both.source, both.destination, both.limits, mode));
   if (command.dry_run || (!command.quiet && !only_compares)) {
-    UNSHARD_RETURN_IF_ERROR(ShowPlan(command, *copy, only_compares));
+    UNSHARD_RETURN_IF_ERROR(ShowPlan(command, both, *copy, only_compares));
   }
   if (command.dry_run) return {};
   if (only_compares) return Verify(command, *copy);
@@ -221,11 +240,30 @@ Status CopyInto(const CopyCommand& command, const Both& both, bool only_compares
                            Show(command, copy->counters(), [&] { return copy->Run(); }));
   if (!command.quiet) ShowCopied(command, copy->counters(), took);
   ShowExtra(copy->counters());
-  if (!command.verify) return {};
-  // The destination is opened anew: as whoever reads it afterwards.
+  return {};
+}
+
+Status PackInto(const CopyCommand& command, Both& both) {
+  UNSHARD_ASSIGN_OR_RETURN(const ZipOutput::Packed packed, both.zip->Finish());
+  if (!command.quiet) {
+    std::cout << "packed " << Counted(packed.files, "file") << " (" << ReadableBytes(packed.bytes)
+              << ") into " << command.create.destination << "\n";
+  }
+  UNSHARD_ASSIGN_OR_RETURN(both.destination, CopyPlaceOf(command.create.destination));
+  return {};
+}
+
+// The destination is opened anew: as whoever reads it afterwards.
+Status VerifyAnew(const CopyCommand& command, const Both& both) {
   UNSHARD_ASSIGN_OR_RETURN(const auto again, DatasetCopy::Open(both.source, both.destination,
                                                                both.limits, {.only_reads = true}));
   return Verify(command, *again);
+}
+
+// What is copied is there, whole.
+Status Finish(const CopyCommand& command, Both& both) {
+  if (both.zip) UNSHARD_RETURN_IF_ERROR(PackInto(command, both));
+  return command.verify ? VerifyAnew(command, both) : Status();
 }
 
 // The options as far as they can be judged without the source.
@@ -248,9 +286,16 @@ Status CheckOptionsOf(const CopyCommand& command) {
 Status Copy(const CopyCommand& command, bool& tried) {
   UNSHARD_RETURN_IF_ERROR(CheckOptionsOf(command));
   UNSHARD_ASSIGN_OR_RETURN(const auto excluded, ExcludedPaths(command));
+  const bool to_zip = IsZipDestination(command);
+  // Else it is first asked whether the archive is there.
+  if (to_zip && !OnlyCompares(command, true)) UNSHARD_RETURN_IF_ERROR(CheckZipDestination(command));
   UNSHARD_ASSIGN_OR_RETURN(Both both, OpenBoth(command, excluded));
-  UNSHARD_ASSIGN_OR_RETURN(const bool is_there, IsThere(both.destination, *both.source));
+  bool is_there = false;  // an archive that is written is replaced whole
+  if (!to_zip || OnlyCompares(command, true)) {
+    UNSHARD_ASSIGN_OR_RETURN(is_there, IsThere(both.destination, *both.source));
+  }
   const bool only_compares = OnlyCompares(command, is_there);
+  if (to_zip && !only_compares) UNSHARD_RETURN_IF_ERROR(CheckZipDestination(command));
   UNSHARD_ASSIGN_OR_RETURN(const auto planned, Prepare(command, excluded, is_there, both, tried));
   tried = true;
   UNSHARD_RETURN_IF_ERROR(ShowSkipped(command, *both.source));
@@ -258,7 +303,10 @@ Status Copy(const CopyCommand& command, bool& tried) {
     std::cout << PlanText(planned, command.create.destination);
     return {};
   }
-  return CopyInto(command, both, only_compares);
+  Status copied = CopyInto(command, both, only_compares);
+  if (copied && !command.dry_run && !only_compares) copied = Finish(command, both);
+  if (!copied) copied.error().message = both.Shown(copied.error().message);
+  return copied;
 }
 
 // A full disk: what was copied stays, and is found again.

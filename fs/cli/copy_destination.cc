@@ -10,6 +10,7 @@
 #include "fs/cli/mount_command.h"
 #include "store/object/key.h"
 #include "store/source/document_names.h"
+#include "store/source/zip_place.h"
 
 namespace unshard {
 namespace {
@@ -17,10 +18,11 @@ namespace {
 // Of a group without a document of its own, so many of its datasets are looked for.
 constexpr std::size_t kMostLookedFor = 8;
 
-// Nothing where the directory of a local destination is missing.
+// Nothing where a local destination is missing.
 Result<std::shared_ptr<ObjectStore>> StoreOf(VolumeOptions options) {
   std::error_code unknown;
-  if (options.url.empty() && !std::filesystem::is_directory(options.source, unknown)) {
+  if (options.url.empty() && !std::filesystem::is_directory(options.source, unknown) &&
+      !FindZip(options)) {
     return nullptr;
   }
   options.read_only = true;

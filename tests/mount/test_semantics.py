@@ -19,7 +19,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "fs"
 # In the order in which their examples run: the first ones see a read-only mount.
 DOCUMENTS = [FOLDER / "SEMANTICS.md",
              *(FOLDER / "docs" / f"{name}.md" for name in (
-                 "views", "reading", "remote", "buckets", "limits", "writing", "spool", "copy"))]
+                 "views", "reading", "remote", "buckets", "zip", "limits", "writing", "spool", "copy"))]
 # What these pages say mostly needs a service.
 PAGES_OF_SERVICES = {"remote", "buckets"}
 # No example: a list of what is not done, or what the example of another section does.
