@@ -366,7 +366,7 @@ void AddCreateOptions(CLI::App& app, CreateCommand& command) {
   app.add_option(
          "--codec", command.codec,
          "raw, gzip, zstd, blosc and others, also with a level, as in zstd:5; for a volume raw, "
-         "jpeg, png or compressed_segmentation; or the codec of a schema as JSON")
+         "jpeg, jxl, png or compressed_segmentation; or the codec of a schema as JSON")
       ->type_name(kCodecName);
   app.add_option("--fill", command.fill, "The value of absent chunks (Zarr)")->type_name("VALUE");
   list("--axes", command.axes, "Names of the dimensions (Zarr v3, N5)");

@@ -279,7 +279,7 @@ def written_by_cloudvolume(path, dtype, encoding, **members):
     """A volume of one chunk and three parts of chunks, and its voxels z, y, x."""
     from cloudvolume import CloudVolume
 
-    info = CloudVolume.create_new_info(1, "image" if dtype == "uint8" else "segmentation", dtype, encoding,
+    info = CloudVolume.create_new_info(1, "segmentation" if dtype == "uint32" else "image", dtype, encoding,
                                        [8, 8, 8], [0, 0, 0], [20, 18, 8], chunk_size=[16, 16, 8])
     info["scales"][0] |= members
     voxels = np.random.default_rng([SEED, 15]).integers(0, 200, (20, 18, 8, 1)).astype(dtype)
@@ -289,13 +289,15 @@ def written_by_cloudvolume(path, dtype, encoding, **members):
     return np.array(volume[:])[..., 0].T
 
 
-def test_an_encoding_that_is_only_decoded_is_read_and_never_written(mount, work):
-    wanted = written_by_cloudvolume(work / "source", "uint32", "compresso")
+@pytest.mark.parametrize("encoding,dtype", [("compresso", "uint32"), ("fpzip", "float32"),
+                                            ("kempressed", "float32")])
+def test_encodings_that_are_only_decoded_are_read_and_never_written(encoding, dtype, mount, work):
+    wanted = written_by_cloudvolume(work / "source", dtype, encoding)
     mounted = mount(work / "source", "view=zarr3,lossy=yes")
     assert np.array_equal(open_level(mounted.path, "zarr3", "0", 0, 3).read().result(), wanted)
     with pytest.raises(OSError) as caught:
         open(mounted.path / "0" / "c" / "0" / "0" / "0", "r+b")
-    assert caught.value.errno == 30 and "compresso" in mounted.log()
+    assert caught.value.errno == 30 and encoding in mounted.log()
 
 
 @pytest.mark.parametrize("quality", [85, 100])
