@@ -7,6 +7,19 @@
 namespace unshard {
 namespace {
 
+// Directories of a bucket have no time of their own by which the kernel would notice a change.
+bool ListingsChangeUnseen(const Superblock& superblock) {
+  const Capabilities store = superblock.parts.store->capabilities();
+  return store.lists && !store.keeps_replaced_versions && !superblock.options.immutable;
+}
+
+// Whether Load() has anything to do on a read-only mount.
+bool LoadsAtOpen(const Superblock& superblock) {
+  const MountOptions& options = superblock.options;
+  const bool keeps = superblock.parts.store->capabilities().keeps_replaced_versions;
+  return !options.immutable && (!keeps || !options.files.empty());
+}
+
 tl::unexpected<Error> NotADirectory() {
   return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, "not a directory");
 }
@@ -59,22 +72,22 @@ Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attrib
   return directory->List({id, cookie, with_attributes, visitor, superblock_.options.list});
 }
 
+NeededOpens VolumeFs::needed_opens() const {
+  if (writable()) return {};
+  return {.of_files = LoadsAtOpen(superblock_),
+          .of_directories = ListingsChangeUnseen(superblock_)};
+}
+
 ListingUse VolumeFs::OpenDirectory(NodeId id) {
-  if (superblock_.ListingsChangeUnseen()) return ListingUse::kNotKept;
+  if (ListingsChangeUnseen(superblock_)) return ListingUse::kNotKept;
   const NodePtr node = superblock_.At(id);
   const Directory* const directory = node ? node->directory() : nullptr;
   if (directory == nullptr || !directory->ListingIsKept()) return ListingUse::kNotKept;
   return superblock_.kept_listings.Opened(id) ? ListingUse::kKept : ListingUse::kKeptAnew;
 }
 
-bool VolumeFs::LoadsAtOpen() const {
-  const MountOptions& options = superblock_.options;
-  const bool keeps = superblock_.parts.store->capabilities().keeps_replaced_versions;
-  return !options.immutable && (!keeps || !options.files.empty());
-}
-
 Result<PageUse> VolumeFs::Load(NodeId id) {
-  const NodePtr node = LoadsAtOpen() ? superblock_.At(id) : nullptr;
+  const NodePtr node = LoadsAtOpen(superblock_) ? superblock_.At(id) : nullptr;
   if (!node) return PageUse::kKept;
   if (!superblock_.parts.store->capabilities().keeps_replaced_versions) {
     UNSHARD_RETURN_IF_ERROR(node->Load());

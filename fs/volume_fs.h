@@ -22,6 +22,11 @@ enum class ListingUse { kNotKept, kKeptAnew, kKept };
 // Each request of the kernel as a method, which resolves the node and passes the request on to it.
 // Thread-safe. Failures are not logged here: the caller reports each failed request once, with
 // Report(). StaleName() (fs/common/request_failures.h) is no error and not reported.
+struct NeededOpens {
+  bool of_files = true;
+  bool of_directories = true;
+};
+
 class VolumeFs {
  public:
   using Writing = WriteNotifications;
@@ -49,8 +54,9 @@ class VolumeFs {
   void Forget(NodeId node, std::uint64_t references) { superblock_.Forget(node, references); }
   Result<Entry> GetAttributes(NodeId node);
   Result<FilePiece> Read(NodeId node, std::uint64_t offset, std::uint64_t size);
-  // Whether Load() has anything to do on this read-only mount; else the kernel need not send OPEN.
-  [[nodiscard]] bool LoadsAtOpen() const;
+  // The requests that the kernel has to send: of a read-only mount OPEN where Load() has anything
+  // to do, OPENDIR where directories have no time of their own by which it would notice a change.
+  [[nodiscard]] NeededOpens needed_opens() const;
   // OPEN on a read-only mount: reads the chunk, where its store does not keep replaced versions.
   // Returns what becomes of the pages of the node; StaleName() where its version is gone.
   Result<PageUse> Load(NodeId node);

@@ -24,13 +24,13 @@ namespace unshard {
 std::vector<std::uint64_t> GridShapeAt(const ShardLevel& outermost, const ChunkGrid& shards,
                                        std::span<const std::uint64_t> cell);
 
-// The format of shards with these levels, outermost first. `shards` is their grid; where they differ
-// in shape, grid_shape and chunk_count of the outermost level are upper bounds. `outer_codecs`
-// are the bytes-to-bytes codecs after the outermost sharding_indexed, in order of encoding, where
-// one of them has no fixed overhead; `outer` of the outermost level is then empty. Fails with
-// kNotSupported where a shard has 2^64 pages or more. A walk requests the index of each level; the
-// opening range contains the outermost one, or nothing where that is long. An object of length 0 is
-// damaged.
+// The format of shards with these levels, outermost first. `shards` is their grid; where they
+// differ in shape, grid_shape and chunk_count of the outermost level are upper bounds.
+// `outer_codecs` are the bytes-to-bytes codecs after the outermost sharding_indexed, in order of
+// encoding, where one of them has no fixed overhead; `outer` of the outermost level is then empty.
+// Fails with kNotSupported where a shard has 2^64 pages or more. A walk requests the index of each
+// level; the opening range contains the outermost one, or nothing where that is long. An object of
+// length 0 is damaged.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs,
     const ChunkGrid& shards = {});

@@ -37,11 +37,11 @@ void Init(void* user_data, fuse_conn_info* connection) {
   // The kernel holds back what it reads ahead beyond this, though threads may be idle.
   connection->max_background = std::max(kLeastBackground, context.threads);
   connection->congestion_threshold = connection->max_background * 3 / 4;
-  const bool writable = context.fs->writable();
-  context.open_is_optional = !writable && !context.fs->LoadsAtOpen() &&
-                             (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
-  context.opendir_is_optional = !writable && !context.fs->superblock().ListingsChangeUnseen() &&
-                                (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+  const NeededOpens needed = context.fs->needed_opens();
+  context.open_is_optional =
+      !needed.of_files && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  context.opendir_is_optional =
+      !needed.of_directories && (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
   context.handshake = Handshake::kReply;
   if (context.on_ready) context.on_ready();

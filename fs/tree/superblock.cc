@@ -104,11 +104,6 @@ std::uint64_t Superblock::NameTimeout() const {
   return writable() ? std::min(Timeout(), options.ttl_milliseconds) : Timeout();
 }
 
-bool Superblock::ListingsChangeUnseen() const {
-  const Capabilities store = parts.store->capabilities();
-  return store.lists && !store.keeps_replaced_versions && !options.immutable;
-}
-
 timespec Superblock::ModifiedOf(const std::string& store_directory) const {
   if (!parts.store->capabilities().keeps_replaced_versions) return mount_time;
   const auto info = parts.store->Stat(store_directory, CallerDeadline());

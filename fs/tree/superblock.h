@@ -77,9 +77,6 @@ struct Superblock {
   [[nodiscard]] std::uint64_t NameTimeout() const;
   // The negative entry.
   [[nodiscard]] Entry Missing() const { return Entry{0, {}, Timeout()}; }
-  // Directories of a bucket have no time of their own by which the kernel would notice a change: it
-  // may keep no listing of them.
-  [[nodiscard]] bool ListingsChangeUnseen() const;
   // When a directory of the store was modified; the time of the mount where it does not exist, or
   // is one of a remote store, which has no time of its own.
   [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
