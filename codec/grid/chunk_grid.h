@@ -20,14 +20,11 @@ struct CellExtent {
   std::int64_t end = 0;
 };
 
-// The grid of one array. Immutable; thread-safe. Copies share their lists.
+// The grid of one array. Immutable; thread-safe. Copies share their lists, and what was moved has
+// none.
 class ChunkGrid {
  public:
   ChunkGrid();  // rank 0: exactly one cell
-  // What is moved is copied, so that no grid is without its lists.
-  ChunkGrid(const ChunkGrid&) = default;
-  ChunkGrid& operator=(const ChunkGrid&) = default;
-  ~ChunkGrid() = default;
   // Fails with kDataLoss where ranks differ, a chunk extent is 0, an end does not fit 63 bits, or
   // the number of cells does not fit 64 bits. `origin` may be empty: all zero.
   static Result<ChunkGrid> Make(std::vector<std::uint64_t> shape,
