@@ -59,6 +59,17 @@ Result<ReadResult> AsRead(const ZipEntryRef& ref, const ByteRange& wanted, Resul
   return result;
 }
 
+// How far a read from the local header on has to go so that it has the bytes `wanted`, whatever
+// extra fields are expected there.
+std::uint64_t WithHeader(const ZipEntryRef& ref, std::uint64_t end_of_wanted) {
+  return kZipLocalHeaderBytes + ref.entry().name_bytes + kExpectedExtra + end_of_wanted;
+}
+
+// Whether `wanted` is read together with the local header.
+bool IsNearHeader(const ZipEntryRef& ref, const ByteRange& wanted) {
+  return wanted.begin <= kExpectedExtra || ref.entry().size <= kShortBytes;
+}
+
 class StoredEntry final : public ObjectVersion {
  public:
   explicit StoredEntry(const ZipEntryRef& ref) : ref_(ref), info_(InfoOfZipEntry(ref)) {}
@@ -75,10 +86,16 @@ class StoredEntry final : public ObjectVersion {
       }
       const Status set = ref.archive->SetHeader(ref.number, read->value.span());
       if (!set) return done(Forward(Error(set.error()), ref.described));
+      const std::uint64_t begin = ref.archive->header_bytes(ref.number) + wanted.begin;
+      if (MakeByteRange(begin, wanted.size, read->value.size())) {
+        return done(AsRead(ref, wanted, std::move(read), begin));
+      }
       StartData(ref, wanted, deadline, done);
     };
-    ref_.archive->version().StartRead(RangeRequest::At(ref_.entry().offset, kZipLocalHeaderBytes),
-                                      deadline, with_header);
+    const std::uint64_t size =
+        IsNearHeader(ref_, wanted) ? WithHeader(ref_, wanted.end()) : kZipLocalHeaderBytes;
+    ref_.archive->version().StartRead(RangeRequest::At(ref_.entry().offset, size), deadline,
+                                      with_header);
   }
 
   // Not of the whole entry: whoever reads all of it has its checksum verified.
@@ -136,12 +153,6 @@ class InflatedEntry final : public ObjectVersion {
   const Bytes plain_;
   const std::chrono::steady_clock::time_point asked_;
 };
-
-// How far a read from the local header on has to go so that it has the bytes `wanted`, whatever
-// extra fields are expected there.
-std::uint64_t WithHeader(const ZipEntryRef& ref, std::uint64_t end_of_wanted) {
-  return kZipLocalHeaderBytes + ref.entry().name_bytes + kExpectedExtra + end_of_wanted;
-}
 
 // Reads the header and `wanted` at once. `bytes` is then empty where the header is so long that
 // they are not all there.
@@ -205,8 +216,7 @@ Result<ObjectStore::Opened> OpenStoredEntry(const ZipEntryRef& ref, const RangeR
   const ByteRange wanted = ClipRange(first, ref.entry().size);
   ObjectStore::Opened opened{MakeStoredEntry(ref), {}};
   if (wanted.size == 0) return opened;
-  const bool is_near = wanted.begin <= kExpectedExtra || ref.entry().size <= kShortBytes;
-  if (is_near && ref.archive->header_bytes(ref.number) == 0) {
+  if (IsNearHeader(ref, wanted) && ref.archive->header_bytes(ref.number) == 0) {
     UNSHARD_ASSIGN_OR_RETURN(HeaderAndBytes read, ReadFromHeader(ref, wanted, deadline));
     if (read.is_replaced) return ObjectStore::Opened{};
     if (read.bytes) {

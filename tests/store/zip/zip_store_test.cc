@@ -64,7 +64,10 @@ TEST(ZipStoreTest, ReadsTheArchivesOfOtherWriters) {
 TEST(ZipStoreTest, AReadOfAnEntryCostsTheRequestsThatItsHeaderSays) {
   const auto memory = RemoteMemory();
   const std::string large(1 << 20, 'x');
-  memory->Put(kKey, ZipOf({{"small", "0123456789"}, {"large", large}, {"packed", large, true}}));
+  memory->Put(kKey, ZipOf({{"small", "0123456789"},
+                           {"other", "abcdefghij"},
+                           {"large", large},
+                           {"packed", large, true}}));
   const auto counting = std::make_shared<CountingStore>(memory);
   const auto store = Zip(counting, {.believed = std::chrono::hours(1)});
   const auto requests = [&](const std::string& key, const RangeRequest& first) {
@@ -77,6 +80,13 @@ TEST(ZipStoreTest, AReadOfAnEntryCostsTheRequestsThatItsHeaderSays) {
   EXPECT_EQ(requests("small", RangeRequest::At(0, 10)), 2u) << "the directory, the entry";
   EXPECT_EQ(requests("small", RangeRequest::Suffix(2)), 1u);
   EXPECT_EQ(requests("small", RangeRequest::At(0, 0)), 0u);
+  const auto opened = store->Open("other", RangeRequest::At(0, 0), Deadline::None());
+  ASSERT_TRUE(opened && opened->version);
+  const std::uint64_t before = counting->total().requests();
+  const auto read = opened->version->Read(RangeRequest::At(2, 3), Deadline::None());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(AsText(read->value.span()), "cde");
+  EXPECT_EQ(counting->total().requests() - before, 1u) << "with its header";
   EXPECT_EQ(requests("large", RangeRequest::Suffix(100)), 2u) << "the header, the end";
   EXPECT_EQ(requests("large", RangeRequest::Suffix(100)), 1u);
   EXPECT_EQ(requests("packed", RangeRequest::Suffix(100)), 1u);
