@@ -56,6 +56,19 @@ Result<Array> ForVoxels(Result<Array> array) {
   return array;
 }
 
+Result<Array> ForPassing(Result<Array> array) {
+  if (!array || array->voxels) return array;
+  const bool passes = array->voxels.error().code == ErrorCode::kNotSupported && array->passable;
+  if (!passes) return tl::unexpected<Error>(array->voxels.error());
+  return array;
+}
+
+std::string ItemTypeName(const Array& array) {
+  if (array.item_type.is_string()) return array.item_type.text();
+  if (array.item_type.is_object()) return TextOf(array.item_type, "name");
+  return array.voxels ? DataTypeName(array.data_type) : array.type_name;
+}
+
 Result<ChunkGrid> GridOf(const Array& array) {
   if (array.rectilinear) return *array.rectilinear;
   return ChunkGrid::Make(array.shape, array.chunk_shape, array.origin);

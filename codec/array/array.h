@@ -39,8 +39,14 @@ struct Array {
   // or not supported, of those that are not needed to present chunks as they are stored. What
   // depends on such a member is empty. A caller that needs voxels returns this failure.
   Status voxels;
+  // Where `voxels` fails with kNotSupported: fails where the chunks cannot be passed on as they are
+  // stored either, because their grid, their names or a member of the document is not known here.
+  Status passable;
   std::string type_name;  // as the document has it, known or not; "": parsed from no document
   DataType data_type;
+  // Of a Zarr array whose items are no numbers: `data_type` of Zarr v3, in the form of current
+  // readers. Null: they are, or Zarr v3 has no such type. Times have voxels: int64.
+  JsonValue item_type;
   std::vector<std::uint64_t> shape;
   std::vector<std::int64_t> origin;        // voxel_offset; zeros in other formats
   std::vector<std::uint64_t> chunk_shape;  // of inner chunks, where the array is sharded
@@ -71,6 +77,12 @@ struct Array {
 
 // The array, or why its chunks cannot become voxels.
 Result<Array> ForVoxels(Result<Array> array);
+// The array, or why its chunks can neither become voxels nor be passed on.
+Result<Array> ForPassing(Result<Array> array);
+
+// The name of the type of its items in Zarr v3, "uint16", "numpy.datetime64"; where it has none, as
+// the document has it.
+std::string ItemTypeName(const Array& array);
 
 // The grid of inner chunks, with the array's origin. Fails as ChunkGrid::Make does.
 Result<ChunkGrid> GridOf(const Array& array);

@@ -59,15 +59,18 @@ class DatasetParser {
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, cursor.String());
     const auto type = FindDataType(DataTypeDialect::kN5, name);
     if (!type) {
-      return Fail(ErrorCode::kNotSupported, cursor.path(), ": unsupported data type \"", name,
-                  "\"; expected integers or floats");
+      array_.passable = Fail(ErrorCode::kNotSupported, cursor.path(), ": unsupported data type \"",
+                             name, "\"; expected integers or floats");
+      return array_.passable;
     }
     array_.data_type = *type;
     UNSHARD_ASSIGN_OR_RETURN(const auto codecs, document_.OptionalMember("codecs"));
     if (codecs) {
-      return Fail(ErrorCode::kNotSupported, codecs->path(),
-                  ": block codecs are not supported; expected `compression`");
+      array_.passable = Fail(ErrorCode::kNotSupported, codecs->path(),
+                             ": block codecs are not supported; expected `compression`");
+      return array_.passable;
     }
+    if (!axes) array_.passable = Forward(axes.error(), "");
     if (array_.codec_json.is_null()) {
       UNSHARD_RETURN_IF_ERROR(document_.Member("compression"));
     }

@@ -286,7 +286,10 @@ class InfoParser {
                     Array& array) const {
     UNSHARD_RETURN_IF_ERROR(channels_);
     UNSHARD_RETURN_IF_ERROR(TakeResolution(scale, array));
-    if (!type_) UNSHARD_RETURN_IF_ERROR(codec);
+    if (!type_) {
+      array.passable = Status(tl::unexpect, codec.error());
+      return array.passable;
+    }
     array.data_type = *type_;
     UNSHARD_ASSIGN_OR_RETURN(const auto type, root_.OptionalMember("type"));
     if (type) UNSHARD_RETURN_IF_ERROR(type->String());

@@ -16,13 +16,16 @@ constexpr const char* kZarr2Attributes = ".zattrs";
 
 }  // namespace
 
-Result<std::vector<Array>> ReadScales(const JsonValue& info) {
+Result<std::vector<Array>> ParseScales(const JsonValue& info) {
   UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo parsed, ParseNeuroglancerInfo(info));
   std::vector<Array> arrays;
-  for (VolumeScale& scale : parsed.scales) {
-    UNSHARD_RETURN_IF_ERROR(scale.array.voxels);
-    arrays.push_back(std::move(scale.array));
-  }
+  for (VolumeScale& scale : parsed.scales) arrays.push_back(std::move(scale.array));
+  return arrays;
+}
+
+Result<std::vector<Array>> ReadScales(const JsonValue& info) {
+  UNSHARD_ASSIGN_OR_RETURN(std::vector<Array> arrays, ParseScales(info));
+  for (const Array& array : arrays) UNSHARD_RETURN_IF_ERROR(array.voxels);
   return arrays;
 }
 

@@ -13,6 +13,8 @@ namespace unshard {
 // The scales of a precomputed volume. This and ReadArray fail, naming the JSON path, with kDataLoss
 // on damaged metadata and with kNotSupported where chunks cannot be decoded.
 Result<std::vector<Array>> ReadScales(const JsonValue& info);
+// ParseScales does not fail where only Array::voxels does.
+Result<std::vector<Array>> ParseScales(const JsonValue& info);
 // The array of a zarr.json, .zarray or attributes.json; `attributes`: the .zattrs beside a .zarray,
 // else null. Requires: another dialect than precomputed.
 // ParseArray does not fail where only Array::voxels does.

@@ -12,15 +12,17 @@ namespace unshard {
 namespace {
 
 // The type in the format `to`; bool becomes uint8 where the format has no bool.
-Result<DataType> TypeIn(Dialect to, const DataType& type) {
+Result<DataType> TypeIn(Dialect to, const Array& stored) {
+  const DataType& type = stored.data_type;
   if (IsZarr(to)) return type;
   DataType presented = type;
   if (type.kind == DataType::Kind::kBool) presented.kind = DataType::Kind::kUnsigned;
   const DataTypeNames* const names = FindDataTypeNames(presented);
   const auto dialect = to == Dialect::kN5 ? DataTypeDialect::kN5 : DataTypeDialect::kNewVolume;
-  if (names != nullptr && names->IsIn(dialect)) return presented;
+  const bool is_number = stored.item_type.is_null();
+  if (is_number && names != nullptr && names->IsIn(dialect)) return presented;
   return Fail(ErrorCode::kNotSupported, DialectName(to), " has no data type like ",
-              DataTypeName(type));
+              ItemTypeName(stored));
 }
 
 // In a pyramid all axes are named, because readers identify them by name.
@@ -110,12 +112,14 @@ ChunkKeyEncoding KeysIn(Dialect to) {
 Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
                                     std::size_t level, Dialect to, const ViewOptions& options) {
   const Array& stored = dataset.levels[level].array;
+  UNSHARD_RETURN_IF_ERROR(stored.voxels);
   PresentedArray array;
   array.stored = stored;
   UNSHARD_ASSIGN_OR_RETURN(array.axes, MapAxes(geometry.axes, stored.shape, stored.dialect, to));
   Array& presented = array.presented;
   presented.dialect = to;
-  UNSHARD_ASSIGN_OR_RETURN(presented.data_type, TypeIn(to, stored.data_type));
+  UNSHARD_ASSIGN_OR_RETURN(presented.data_type, TypeIn(to, stored));
+  presented.item_type = stored.item_type;
   presented.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
   presented.chunk_shape = MapList<std::uint64_t>(array.axes, ChunksIn(stored, options.of_copy), 1);
   // A chunk of a volume has all channels, in however many chunks they are stored.
@@ -143,8 +147,9 @@ Result<PresentedArray> PresentUnsharded(const Array& stored, const ViewOptions& 
   Array& presented = array.presented;
   presented.shard_shape.reset();
   presented.sharding = JsonValue();
-  if (!options.of_copy && !options.keeps_chunks)
-    UNSHARD_RETURN_IF_ERROR(PlanRawBlocks(stored, presented));
+  if (options.of_copy || options.keeps_chunks) return array;
+  UNSHARD_RETURN_IF_ERROR(stored.voxels);
+  UNSHARD_RETURN_IF_ERROR(PlanRawBlocks(stored, presented));
   return array;
 }
 

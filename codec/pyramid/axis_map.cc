@@ -7,6 +7,7 @@
 #include "codec/core/lower_case.h"
 #include "codec/core/strided_copy.h"
 #include "codec/core/text.h"
+#include "codec/json/meaning.h"
 
 namespace unshard {
 namespace {
@@ -161,9 +162,10 @@ Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::
 
 Result<AxisMap> MatchArrays(const Array& from, std::span<const PyramidAxis> from_axes,
                             const Array& to) {
-  if (!SameTypes(from.data_type, to.data_type)) {
-    return Fail(ErrorCode::kInvalidArgument, "expected the data type ",
-                DataTypeName(from.data_type), " of the source, found ", DataTypeName(to.data_type));
+  const bool same_items = SameMeaning(from.item_type, to.item_type);
+  if (!same_items || !SameTypes(from.data_type, to.data_type)) {
+    return Fail(ErrorCode::kInvalidArgument, "expected the data type ", ItemTypeName(from),
+                " of the source, found ", ItemTypeName(to));
   }
   if (auto map = MapByName(NamesOf(from_axes), NamesOf(to))) {
     if (Fits(*map, from.shape, to.shape)) return *std::move(map);

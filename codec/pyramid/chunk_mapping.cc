@@ -5,6 +5,7 @@
 
 #include "codec/codecs/n5_block.h"
 #include "codec/pyramid/missing_values.h"
+#include "codec/pyramid/passed_chunks.h"
 
 namespace unshard {
 namespace {
@@ -119,6 +120,13 @@ Result<ChunkMapping> ChunkMapping::Make(Array from, Array to, AxisMap axes, Bloc
 }
 
 Result<ChunkMapping> ChunkMapping::ForCopy(Array from, Array to, AxisMap axes) {
+  if (OnlyPasses(from) || OnlyPasses(to)) {
+    UNSHARD_RETURN_IF_ERROR(CanPassChunks(from, to, axes));
+    UNSHARD_ASSIGN_OR_RETURN(ChunkMapping passing, Make(std::move(from), std::move(to),
+                                                        std::move(axes), BlockForm::kCopy));
+    passing.writes_absent_ = false;
+    return passing;
+  }
   const BlockForm form = FormOfCopy(from, to, axes);
   UNSHARD_ASSIGN_OR_RETURN(ChunkMapping mapping,
                            Make(std::move(from), std::move(to), std::move(axes), form));
@@ -262,6 +270,7 @@ Result<Voxels> ChunkMapping::DecodeTarget(ByteSpan chunk, const GridCell& to_cel
 // --- Chunks of `to`
 
 Status ChunkMapping::Check(ByteSpan chunk, const GridCell& from_cell) const {
+  if (OnlyPasses(from())) return {};
   const CodecChain& codec = *from().codec;
   if (codec.EncodedSize(from_->ShapeAt(from_cell)) == chunk.size()) {
     // Raw items of the right size can be decoded.

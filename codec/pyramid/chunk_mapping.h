@@ -33,8 +33,9 @@ struct PresentedArray {
 // Cells are those of GridOf(from) or GridOf(to). Immutable; thread-safe; pure.
 class ChunkMapping {
  public:
-  // Of a copy, in its FormOfCopy. Both arrays have codecs. Fails as GridOf does, and with
-  // kNotSupported, naming the codec, where chunks have to be decoded or encoded that cannot be.
+  // Of a copy, in its FormOfCopy. Fails as GridOf does, and with kNotSupported, naming the codec,
+  // where chunks have to be decoded or encoded that cannot be. Where one array OnlyPasses its
+  // chunks, they are copied, or it fails as CanPassChunks does.
   static Result<ChunkMapping> ForCopy(Array from, Array to, AxisMap axes);
   // Of a view, from the stored array to the presented one, in its FormOfView. Fails in the same
   // way, and with kNotSupported where a stored chunk has voxels of several presented ones.
@@ -65,6 +66,8 @@ class ChunkMapping {
 
   // --- Voxels
 
+  // All of these require that both arrays have codecs.
+
   // Fails with kDataLoss where a chunk of `from` cannot be decoded.
   [[nodiscard]] Result<Voxels> Decode(ByteSpan chunk, const GridCell& from_cell) const;
   // A chunk of `to` as if all chunks of `from` were absent: of the fill value of `from`, beyond the
@@ -85,7 +88,8 @@ class ChunkMapping {
   // --- Chunks of `to`
 
   // Fails with kDataLoss where a chunk of `from` cannot be decoded. It is decoded only where its
-  // size does not show that it can be, and not where this build lacks the codec's library.
+  // size does not show that it can be, and not where this build lacks the codec's library, or
+  // `from` has no codec.
   [[nodiscard]] Status Check(ByteSpan chunk, const GridCell& from_cell) const;
   // The header of an N5 block that a chunk of `to` gets (kAddHeader), or that its chunk of `from`
   // has to have (kStripHeader). Requires one of these forms.

@@ -22,6 +22,7 @@ std::optional<ByteVector> MissingValueInZarr2(const Array& array) {
 }  // namespace
 
 void CarryMissingValue(const Array& stored, bool is_level, Array& presented) {
+  if (!stored.item_type.is_null()) return;
   if (stored.dialect == Dialect::kZarr2 && presented.dialect == Dialect::kZarr3) {
     const auto missing = HasAllNames(stored) ? MissingValueInZarr2(stored) : std::nullopt;
     if (!missing) return;

@@ -9,8 +9,9 @@ namespace unshard {
 // Gives `presented`, which already has names, attributes and the fill value of `stored`, the
 // missing value of `stored` as its own version of Zarr has it: in v2 `fill_value`, in v3 the
 // attribute `_FillValue`. Nothing changes in arrays without names of axes, which xarray does not
-// open, and in formats other than Zarr. A level of an image (`is_level`) without a missing value
-// keeps its fill value, which other readers than xarray need.
+// open, in those of times, of which xarray knows no `_FillValue`, and in formats other than Zarr. A
+// level of an image (`is_level`) without a missing value keeps its fill value, which other readers
+// than xarray need.
 void CarryMissingValue(const Array& stored, bool is_level, Array& presented);
 
 // Whether the voxels of absent chunks are defined. In Zarr v2 without a fill value they are not:

@@ -18,6 +18,7 @@
 #include "codec/precomputed/scale.h"
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"
+#include "codec/pyramid/passed_chunks.h"
 #include "codec/schema/array_schema.h"
 #include "codec/schema/chunk_shape.h"
 #include "codec/schema/new_array.h"
@@ -99,19 +100,65 @@ Result<Schema> WithDefaults(const DescribedArray& array, Dialect format, const S
   return merged;
 }
 
+// What `wanted` can say of an array whose chunks are passed on: only shards.
+Schema ForPassedChunks(const Schema& wanted, const DescribedArray& array) {
+  Schema shards;
+  shards.rank = wanted.rank;
+  shards.chunk_layout.rank = wanted.chunk_layout.rank;
+  shards.chunk_layout.write_chunk = wanted.chunk_layout.write_chunk;
+  const ChunkShapeConstraints& chunk = array.schema.chunk_layout.read_chunk;
+  shards.chunk_layout.read_chunk.shape = chunk.shape;
+  // Along an axis with one chunk a shard has that one.
+  Constraints<std::int64_t>& shard = shards.chunk_layout.write_chunk.shape;
+  for (std::size_t i = 0; i < shard.size() && i < chunk.shape.size(); ++i) {
+    const bool is_one = *chunk.shape[i].value >= array.schema.domain->dimensions[i].size();
+    if (is_one && shard[i].value) shard[i].value = chunk.shape[i].value;
+  }
+  return shards;
+}
+
+// Schemas have numbers of one byte for all types that they lack. Their size has no influence on
+// shapes.
+Array AsNumbers(Array array) {
+  array.item_type = JsonValue();
+  array.type_name.clear();
+  if (OnlyPasses(array)) {
+    array.data_type = kUint8;
+    array.voxels = Status();
+    array.fill_json = JsonValue();
+    array.codec_json = JsonValue::Object({{"encoding", JsonValue::String("raw")}});
+  }
+  return array;
+}
+
+// "" unless `wanted` says more than shards of an array whose chunks are passed on.
+std::string WarningOfPassedChunks(const Schema& wanted, const Array& array) {
+  const ChunkShapeConstraints& chunk = wanted.chunk_layout.read_chunk;
+  const bool has_chunk = !chunk.shape.empty() || chunk.elements.value.has_value();
+  if (!OnlyPasses(array) || (!has_chunk && !wanted.codec)) return "";
+  return "chunks that cannot be decoded keep their shape and codec: " +
+         array.voxels.error().message;
+}
+
 // Stores `array` as `wanted` has it. `document`: its own, or its scale.
 Status StoreAs(const Schema& wanted, Array array, JsonValue& document) {
   const Dialect dialect = array.dialect;
   const bool is_scale = dialect == Dialect::kPrecomputed;
   if (is_scale) array.axis_names = {"channel", "z", "y", "x"};
+  // Schemas say nothing of such a grid, which the chunks keep.
+  if (OnlyPasses(array) && array.rectilinear) return {};
   array.rectilinear.reset();  // what schemas say of chunks is said of regular grids
-  UNSHARD_ASSIGN_OR_RETURN(const DescribedArray described, DescribeArray(array));
-  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(described, dialect, wanted));
+  const bool has_type = array.item_type.is_null() && !OnlyPasses(array);
+  UNSHARD_ASSIGN_OR_RETURN(const DescribedArray described,
+                           DescribeArray(has_type ? array : AsNumbers(array)));
+  const Schema asked = OnlyPasses(array) ? ForPassedChunks(wanted, described) : wanted;
+  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(described, dialect, asked));
   UNSHARD_ASSIGN_OR_RETURN(const Array made, NewArray(dialect, constraints));
   array.chunk_shape = made.chunk_shape;
   array.shard_shape = made.shard_shape;
   if (is_scale) array.sharding = made.sharding;
-  if (constraints.codec || constraints.chunk_layout.inner_order.value) {
+  const bool has_codec = constraints.codec || constraints.chunk_layout.inner_order.value;
+  if (has_codec && !OnlyPasses(array)) {
     array.codec_json = made.codec_json;
     array.sharding = made.sharding;
   } else if (is_scale && !array.sharding.is_null()) {
@@ -152,6 +199,8 @@ Result<std::vector<MetadataDocument>> DocumentsOfCopy(const SourceDataset& sourc
   }
   const bool is_volume = to == Dialect::kPrecomputed;
   for (std::size_t level = 0; wanted && level < presented.levels.size(); ++level) {
+    std::string kept = WarningOfPassedChunks(*wanted, presented.levels[level].array.stored);
+    if (warnings != nullptr && !kept.empty()) warnings->push_back(std::move(kept));
     const std::string directory = is_volume ? std::string() : presented.levels[level].path;
     for (MetadataDocument& document : presented.documents) {
       if (document.directory != directory || document.name != ArrayDocumentName(to)) continue;

@@ -141,12 +141,6 @@ std::string IntegerText(std::uint64_t value, const DataType& type) {
   return std::to_string(static_cast<std::int64_t>(value << shift) >> shift);
 }
 
-// "NaT" is the smallest signed number of 64 bits.
-JsonValue AsTimeNumber(const JsonValue& value) {
-  if (!value.is_string() || value.text() != "NaT") return value;
-  return IntegerNumber(std::numeric_limits<std::int64_t>::min());
-}
-
 // A number, or a string of one, as TensorStore reads it in a schema.
 Result<double> ParseSchemaNumber(const JsonCursor& json) {
   if (!json.value().is_string()) return NumberAt(json);
@@ -186,6 +180,11 @@ JsonValue RoundedJson(double value, const FloatFormat& format) {
 }
 
 }  // namespace
+
+JsonValue WithNumberOfNoTime(const JsonValue& fill_value) {
+  if (!fill_value.is_string() || fill_value.text() != "NaT") return fill_value;
+  return IntegerNumber(std::numeric_limits<std::int64_t>::min());
+}
 
 Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type) {
   std::uint64_t bits = 0;
@@ -293,7 +292,8 @@ std::optional<ByteVector> ParseXarrayFillValue(const JsonValue& value, const Dat
 
 bool SameFillValue(std::string_view data_type, const JsonValue& a, const JsonValue& b) {
   if (SameMeaning(a, b)) return true;
-  if (data_type.starts_with("numpy.")) return SameMeaning(AsTimeNumber(a), AsTimeNumber(b));
+  if (data_type.starts_with("numpy."))
+    return SameMeaning(WithNumberOfNoTime(a), WithNumberOfNoTime(b));
   const auto type = FindDataType(DataTypeDialect::kZarr, data_type);
   if (!type) return false;
   const auto x = ParseFillValue(JsonCursor(a, ""), *type);

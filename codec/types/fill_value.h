@@ -12,6 +12,9 @@
 
 namespace unshard {
 
+// "NaT", which is no time, as the number that stores it. Any other value as it is.
+JsonValue WithNumberOfNoTime(const JsonValue& fill_value);
+
 // The little-endian item of `value`, which is true, false, 0 or 1 for booleans; a number, "NaN",
 // "Infinity", "-Infinity" or hexadecimal bits ("0x7fc00001") for floats; a pair of these for
 // complex types; base64 or a list of bytes for raw ones. Integers are exact up to 64 bits. "NaN"

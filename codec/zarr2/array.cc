@@ -13,6 +13,7 @@
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
+#include "codec/types/time_type.h"
 
 namespace unshard {
 namespace {
@@ -21,13 +22,22 @@ constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr const char* kAxisNames = "_ARRAY_DIMENSIONS";
 constexpr const char* kCodecMembers[] = {"dtype", "order", "compressor", "filters"};
 
-Result<NumpyType> ParseType(const JsonCursor& dtype) {
+struct ItemType {
+  NumpyType numbers;
+  JsonValue item_type;  // as Array has it
+};
+
+Result<ItemType> ParseType(const JsonCursor& dtype) {
   const auto type = ParseNumpyType(dtype.value().text());
-  if (dtype.value().is_string() && type) return *type;
+  if (dtype.value().is_string() && type) return ItemType{*type, {}};
+  auto time = ParseNumpyTime(dtype.value().text());
+  if (dtype.value().is_string() && time) {
+    return ItemType{{kTimeNumber, time->big_endian}, std::move(time->data_type)};
+  }
   if (!dtype.value().is_string() && !dtype.value().is_array()) return dtype.Expected("a string");
   const char* const expected = dtype.value().is_array()
                                    ? "structured types are not supported"
-                                   : "expected a type of numbers, booleans or raw bytes";
+                                   : "expected a type of numbers, booleans, times or raw bytes";
   return Fail(ErrorCode::kNotSupported, dtype.path(), ": unsupported data type ",
               WriteJson(dtype.value(), 0), "; ", expected);
 }
@@ -119,10 +129,12 @@ class ArrayParser {
  private:
   Status TakeVoxels() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, document_.Member("dtype"));
-    UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
-    array_.data_type = type.type;
+    array_.passable = TakeSeparator();
+    UNSHARD_ASSIGN_OR_RETURN(ItemType type, ParseType(dtype));
+    array_.data_type = type.numbers.type;
+    array_.item_type = std::move(type.item_type);
     UNSHARD_RETURN_IF_ERROR(TakeFillValue());
-    UNSHARD_RETURN_IF_ERROR(TakeSeparator());
+    UNSHARD_RETURN_IF_ERROR(array_.passable);
     UNSHARD_ASSIGN_OR_RETURN(array_.codec, MakeZarr2ChunkCodec(document_, array_.rank()));
     return {};
   }
@@ -131,7 +143,10 @@ class ArrayParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto fill, document_.OptionalMember("fill_value"));
     if (!fill) return {};
     const bool is_raw = array_.data_type.kind == DataType::Kind::kRaw;
-    const JsonValue value = is_raw ? fill->value() : WithNumbersOfStrings(fill->value());
+    const bool is_time = !array_.item_type.is_null();
+    const JsonValue value = is_raw    ? fill->value()
+                            : is_time ? WithNumberOfNoTime(fill->value())
+                                      : WithNumbersOfStrings(fill->value());
     UNSHARD_ASSIGN_OR_RETURN(array_.fill_value,
                              ParseFillValue(JsonCursor(value, fill->path()), array_.data_type));
     return {};
@@ -167,7 +182,8 @@ Status TakeAttributes(const JsonValue& zattrs, Array& array) {
 
 Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, members.Member("dtype"));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
+  UNSHARD_ASSIGN_OR_RETURN(const ItemType item, ParseType(dtype));
+  const NumpyType& type = item.numbers;
   ChainParser parser(type.big_endian);
   UNSHARD_ASSIGN_OR_RETURN(const auto order, members.OptionalMember("order"));
   if (order) UNSHARD_RETURN_IF_ERROR(parser.TakeOrder(*order, rank));
@@ -195,11 +211,26 @@ JsonValue Zarr2CodecMembers(const DataType& type, const ChainSpec& chain) {
   return members;
 }
 
+JsonValue Zarr2EncodingOf(const JsonValue& members) {
+  JsonValue encoding = members;
+  for (const char* const key : {"compressor", "filters"}) {
+    const JsonValue* const member = encoding.Find(key);
+    const bool is_empty = member != nullptr && member->is_array() && member->items().empty();
+    if (member != nullptr && (member->is_null() || is_empty)) encoding.Erase(key);
+  }
+  if (TextOf(encoding, "order") == "C") encoding.Erase("order");
+  return encoding;
+}
+
 Result<Array> ParseZarr2Array(const JsonValue& zarray, const JsonValue& zattrs) {
   UNSHARD_ASSIGN_OR_RETURN(Array array, ArrayParser(JsonCursor(zarray, "")).Parse());
   if (zattrs.is_null()) return array;
   auto taken = TakeAttributes(zattrs, array);
-  if (array.voxels && !taken) array.voxels = Forward(std::move(taken).error(), ".zattrs");
+  if (!taken) {
+    taken = Forward(std::move(taken).error(), ".zattrs");
+    if (array.voxels) array.voxels = taken;
+    if (array.passable) array.passable = std::move(taken);
+  }
   return array;
 }
 
@@ -219,6 +250,10 @@ Result<Zarr2Documents> WriteZarr2Array(const Array& array) {
   zarray.Set("shape", ExtentsJson(array.shape));
   zarray.Set("chunks", ExtentsJson(array.chunk_shape));
   copy("dtype", JsonValue::String(NumpyTypeName({array.data_type, false})));
+  if (IsTime(array.item_type)) {
+    const bool big_endian = TextOf(zarray, "dtype").starts_with('>');
+    zarray.Set("dtype", JsonValue::String(NumpyTimeName({array.item_type, big_endian})));
+  }
   copy("compressor", JsonValue());
   JsonValue fill_value = array.fill_json;
   if (array.fill_value) {

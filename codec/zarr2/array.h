@@ -24,6 +24,10 @@ Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t
 // axes, or none, `bytes`, and at most one compressor. The inverse of MakeZarr2ChunkCodec.
 JsonValue Zarr2CodecMembers(const DataType& type, const ChainSpec& chain);
 
+// These members in one form where they mean the same: without those that say what their absence
+// means.
+JsonValue Zarr2EncodingOf(const JsonValue& members);
+
 struct Zarr2Documents {
   JsonValue zarray;
   JsonValue zattrs;

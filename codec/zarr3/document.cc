@@ -16,6 +16,7 @@
 #include "codec/json/writer.h"
 #include "codec/types/data_type.h"
 #include "codec/types/fill_value.h"
+#include "codec/types/time_type.h"
 #include "codec/zarr3/item_type.h"
 #include "codec/zarr3/layout_digest.h"
 #include "codec/zarr3/locator.h"
@@ -151,15 +152,23 @@ class ArrayReader {
     array_.type_name = TextOf(data_type_, "name");
     const auto fill = source_.Member("fill_value");
     if (fill) array_.fill_json = fill->value();
-    const auto type = FindDataType(DataTypeDialect::kZarr, array_.type_name);
+    auto type = FindDataType(DataTypeDialect::kZarr, array_.type_name);
+    if (!type) array_.item_type = WrittenType();
+    if (IsTime(array_.item_type)) type = kTimeNumber;
     if (!type) {
       fill_ = NotSupported(cursor.path(), array_.type_name,
-                           "expected a type of numbers, booleans or raw bits");
+                           "expected a type of numbers, booleans, times or raw bits");
       return {};
     }
     array_.data_type = *type;
-    fill_ = fill ? ParseFillValue(*fill, *type) : tl::unexpected<Error>(fill.error());
+    fill_ = fill ? FillValueAt(*fill) : tl::unexpected<Error>(fill.error());
     return {};
+  }
+
+  [[nodiscard]] Result<ByteVector> FillValueAt(const JsonCursor& fill) const {
+    if (array_.item_type.is_null()) return ParseFillValue(fill, array_.data_type);
+    const JsonValue number = WithNumberOfNoTime(fill.value());
+    return ParseFillValue(JsonCursor(number, fill.path()), array_.data_type);
   }
 
   static tl::unexpected<Error> NotSupported(const std::string& path, const std::string& name,
@@ -258,10 +267,8 @@ class ArrayReader {
     return ArrayRepresentation{*item, array_.rank()};
   }
 
-  // What only voxels need.
-  Status TakeVoxels(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
-                    const std::string& path) {
-    const Status axes = TakeAxes();
+  // What is needed to pass chunks on.
+  [[nodiscard]] Status CanPass(const Result<ChunkKeyEncoding>& keys) const {
     UNSHARD_RETURN_IF_ERROR(stored_grid_);
     UNSHARD_RETURN_IF_ERROR(node_.presentable);
     if (array_.chunk_shape.size() != array_.rank()) {
@@ -269,9 +276,19 @@ class ArrayReader {
                           "expected \"regular\"");
     }
     UNSHARD_RETURN_IF_ERROR(RefuseUnknownMembers());
+    UNSHARD_RETURN_IF_ERROR(keys);
+    return {};
+  }
+
+  // What only voxels need.
+  Status TakeVoxels(const ChainSpec& chain, const Result<ChunkKeyEncoding>& keys,
+                    const std::string& path) {
+    const Status axes = TakeAxes();
+    array_.passable = CanPass(keys);
+    UNSHARD_RETURN_IF_ERROR(array_.passable);
+    if (!axes) array_.passable = Forward(axes.error(), "");
     UNSHARD_RETURN_IF_ERROR(fill_);
     array_.fill_value = *fill_;
-    UNSHARD_RETURN_IF_ERROR(keys);
     UNSHARD_ASSIGN_OR_RETURN(array_.codec,
                              CodecChain::Bind(chain, path, {array_.data_type, array_.rank()}));
     return axes;
@@ -426,7 +443,9 @@ Result<JsonValue> WriteZarr3Array(const Array& array) {
   document.Set("zarr_format", JsonValue::Number(std::uint64_t{3}));
   document.Set("node_type", JsonValue::String("array"));
   document.Set("shape", ExtentsJson(array.shape));
-  document.Set("data_type", JsonValue::String(DataTypeName(array.data_type)));
+  document.Set("data_type", array.item_type.is_null()
+                                ? JsonValue::String(DataTypeName(array.data_type))
+                                : array.item_type);
   document.Set("chunk_grid", GridJson(array));
   const bool is_v2 = array.key_encoding.kind == ChunkKeyEncoding::Kind::kV2;
   JsonValue separator = JsonValue::String(std::string(1, array.key_encoding.separator));

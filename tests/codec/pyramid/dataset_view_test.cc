@@ -315,19 +315,55 @@ TEST(DatasetView, TwoLevelsOfOneResolutionAreRefusedAsScales) {
   EXPECT_TRUE(PresentDataset(dataset, Dialect::kZarr2, {}));
 }
 
-SourceDataset Zarr2ArrayOf(const std::string& fill, const std::string& attributes) {
+SourceDataset Zarr2ArrayOf(const std::string& fill, const std::string& attributes,
+                           const std::string& dtype = "<i2") {
   SourceDataset dataset;
   dataset.dialect = Dialect::kZarr2;
   dataset.kind = SourceDataset::Kind::kArray;
-  auto array = ReadArray(Dialect::kZarr2,
-                         *ParseJson(R"({"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i2",)"
-                                    R"("compressor":null,"filters":null,"order":"C",)"
-                                    R"("fill_value":)" +
-                                    fill + "}"),
-                         *ParseJson(attributes));
+  auto array =
+      ReadArray(Dialect::kZarr2,
+                *ParseJson(R"({"zarr_format":2,"shape":[4],"chunks":[2],"dtype":")" + dtype +
+                           R"(","compressor":null,"filters":null,"order":"C",)"
+                           R"("fill_value":)" +
+                           fill + "}"),
+                *ParseJson(attributes));
   EXPECT_TRUE(array) << array.error().message;
   dataset.levels.push_back({"", *std::move(array)});
   return dataset;
+}
+
+TEST(DatasetView, TimesOfZarr2AreTimesInZarr3) {
+  const auto member = [](const SourceDataset& dataset, Dialect to, const char* key) {
+    return CompactJson(*Present(dataset, to).documents[0].content.Find(key));
+  };
+  const std::string lowest = "-9223372036854775808";
+  for (const auto& [dtype, type, unit, scale] :
+       {std::tuple("<M8[ns]", "numpy.datetime64", "ns", "1"),
+        std::tuple(">m8[10us]", "numpy.timedelta64", "us", "10")}) {
+    const std::string data_type = R"({"name":")" + std::string(type) +
+                                  R"(","configuration":{"unit":")" + unit + R"(","scale_factor":)" +
+                                  scale + "}}";
+    const std::string named = R"({"_ARRAY_DIMENSIONS":["x"]})";
+    for (const std::string& fill : {lowest, std::string(R"("NaT")")}) {
+      const SourceDataset zarr2 = Zarr2ArrayOf(fill, named, dtype);
+      EXPECT_EQ(member(zarr2, Dialect::kZarr3, "data_type"), data_type);
+      EXPECT_EQ(member(zarr2, Dialect::kZarr3, "fill_value"), lowest);
+      EXPECT_EQ(member(zarr2, Dialect::kZarr3, "attributes"), "{}");
+      EXPECT_EQ(member(zarr2, Dialect::kZarr2, "dtype"), '"' + std::string(dtype) + '"');
+      const auto refused = PresentDataset(zarr2, Dialect::kN5, {});
+      ASSERT_FALSE(refused);
+      EXPECT_NE(refused.error().message.find(type), std::string::npos);
+    }
+    const SourceDataset zarr3 =
+        ArrayOf(Dialect::kZarr3,
+                R"({"zarr_format":3,"node_type":"array","shape":[4],"data_type":)" + data_type +
+                    R"(,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},)"
+                    R"("chunk_key_encoding":{"name":"default"},"fill_value":"NaT",)"
+                    R"("codecs":[{"name":"bytes","configuration":{"endian":")" +
+                    (dtype[0] == '>' ? "big" : "little") + R"("}}]})");
+    EXPECT_EQ(member(zarr3, Dialect::kZarr2, "dtype"), '"' + std::string(dtype) + '"');
+    EXPECT_EQ(member(zarr3, Dialect::kZarr2, "fill_value"), lowest);
+  }
 }
 
 TEST(DatasetView, AMissingValueOfZarr2IsAnAttributeInZarr3) {
