@@ -118,7 +118,8 @@ Status LeaveOutOf(OpenedDataset& source, const VolumeOptions& destination) {
   std::optional<Dialect> format;
   std::vector<DatasetMember> missing;
   for (const DatasetMember& dataset : source.datasets()) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto there, ReadViewSource(*store, dataset.path, nullptr));
+    UNSHARD_ASSIGN_OR_RETURN(const auto there,
+                             ReadViewSource(*store, dataset.path, nullptr, Arrays::kChunks));
     if (there) format = there->dataset.dialect;
     if (!there) missing.push_back(dataset);
   }

@@ -50,14 +50,15 @@ std::uint64_t FilesOf(const Array& array) {
   return shards == 0 ? ChunksOf(array) : std::min(shards, ChunksOf(array));
 }
 
+// 0 where the size of items is not known.
 std::uint64_t VoxelBytesOf(const Array& array) {
-  std::uint64_t bytes = array.data_type.size;
+  std::uint64_t bytes = array.voxels ? array.data_type.size : 0;
   for (const std::uint64_t extent : array.shape) bytes = Times(bytes, extent);
   return bytes;
 }
 
 std::string CodecText(const Array& array) {
-  if (!array.codec) return "";
+  if (!array.codec) return Describe(array).encoding;
   std::string text = array.codec->text();
   if (TextOf(array.sharding, "data_encoding") == "gzip") text += ", gzip in the shards";
   return text;
@@ -93,8 +94,8 @@ std::string CountText(const PresentChunks& present) {
 Result<std::vector<Array>> ArraysIn(std::string_view name, const JsonValue& document) {
   const auto dialect = DialectOfDocument(name);
   if (!dialect || !DescribesArrays(*dialect, document)) return std::vector<Array>();
-  if (*dialect == Dialect::kPrecomputed) return ReadScales(document);
-  UNSHARD_ASSIGN_OR_RETURN(Array array, ReadArray(*dialect, document, JsonValue()));
+  if (*dialect == Dialect::kPrecomputed) return ParseScales(document);
+  UNSHARD_ASSIGN_OR_RETURN(Array array, ParseArray(*dialect, document, JsonValue()));
   return std::vector<Array>{std::move(array)};
 }
 
@@ -153,8 +154,8 @@ std::string PlanText(const std::vector<PlannedArray>& arrays, const std::string&
     files += FilesOf(to);
     bytes += VoxelBytesOf(to);
     if (i >= kMostShown) continue;
-    text += (arrays[i].path.empty() ? destination : arrays[i].path) + ": " +
-            DataTypeName(to.data_type) + " " + ShapeIn(to, to.shape) + "\n";
+    text += (arrays[i].path.empty() ? destination : arrays[i].path) + ": " + ItemTypeName(to) +
+            " " + ShapeIn(to, to.shape) + "\n";
     if (arrays[i].from) text += "  from " + StorageText(*arrays[i].from) + "\n";
     text += "  to   " + StorageText(to) + "\n";
   }

@@ -7,10 +7,16 @@
 #include <vector>
 
 #include "codec/core/text.h"
+#include "codec/pyramid/passed_chunks.h"
 #include "store/copy/try_each.h"
 
 namespace unshard {
 namespace {
+
+std::string FirstDifference(ByteSpan a, ByteSpan b) {
+  const auto at = std::ranges::mismatch(a, b);
+  return "byte " + std::to_string(at.in1 - a.begin()) + " of the chunk";
+}
 
 // "voxel [0, 3, 17] of the chunk": the first one in which the two differ.
 std::string FirstDifference(const Voxels& a, const Voxels& b) {
@@ -79,11 +85,18 @@ Status CopyCheck::Compare(const GridCell& cell, const std::optional<Bytes>& made
                           const std::optional<Bytes>& stored) const {
   if (!made && !stored) return {};
   if (made && stored && std::ranges::equal(made->span(), stored->span())) return {};
+  const auto differs = [&](const std::string& how) {
+    return written_->In(cell, {ErrorCode::kDataLoss, "differs from the source: " + how, 0});
+  };
+  const bool decodes = !OnlyPasses(maker_->mapping().from());
+  if (!decodes && made && stored) {
+    return differs(FirstDifference(made->span(), stored->span()) + Remedy());
+  }
   std::optional<Voxels> wanted, there;
-  if (made) {
+  if (made && decodes) {
     UNSHARD_ASSIGN_OR_RETURN(wanted, VoxelsOf(cell, *made));
   }
-  if (stored) {
+  if (stored && decodes) {
     auto decoded = VoxelsOf(cell, *stored);
     if (!decoded) {
       decoded.error().message += Remedy();
@@ -91,16 +104,13 @@ Status CopyCheck::Compare(const GridCell& cell, const std::optional<Bytes>& made
     }
     there = *std::move(decoded);
   }
-  const auto differs = [&](const std::string& how) {
-    return written_->In(cell, {ErrorCode::kDataLoss, "differs from the source: " + how, 0});
-  };
   if (wanted && there) {
     if (*wanted == *there) return {};
     return differs(FirstDifference(*wanted, *there) + Remedy());
   }
-  if (maker_->mapping().IsFill(wanted ? *wanted : *there)) return {};
-  return differs(wanted ? "it is absent; `unshard copy` adds it"
-                        : "the source has no such chunk; `unshard copy --delete` removes it");
+  if (decodes && maker_->mapping().IsFill(wanted ? *wanted : *there)) return {};
+  return differs(made ? "it is absent; `unshard copy` adds it"
+                      : "the source has no such chunk; `unshard copy --delete` removes it");
 }
 
 // A copy alone may keep a chunk that has the right size.

@@ -33,7 +33,7 @@ class MemberWalk {
   Status Visit(const std::string& path, std::size_t depth) {
     if (++visited_ > kMostDirectories || depth > kMostDepth) return TooMany(path);
     if (!excluded_.empty()) visited_paths_.push_back(path);
-    auto read = ReadViewSource(store_, path, catalog_);  // step 1
+    auto read = ReadViewSource(store_, path, catalog_, Arrays::kChunks);  // step 1
     if (!read && read.error().code == ErrorCode::kNotSupported && !path.empty()) {
       found_.skipped.push_back({path, std::move(read).error()});
       return {};

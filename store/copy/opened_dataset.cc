@@ -33,7 +33,7 @@ std::string OpenedDataset::DatasetsInRoot() const {
     return ++looked_at < kMostLookedAt;
   });
   std::erase_if(names, [&](const std::string& name) {
-    const auto found = ReadViewSource(*store_, name, nullptr);
+    const auto found = ReadViewSource(*store_, name, nullptr, Arrays::kChunks);
     return !found || !*found;
   });
   if (!listed || names.empty()) return "";
@@ -67,8 +67,9 @@ Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const Co
     return tl::unexpected<Error>(opened.members_.skipped.front().reason);
   }
   if (opened.datasets().empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto root,
-                             ReadViewSource(*opened.store_, "", opened.catalog_.get()));
+    UNSHARD_ASSIGN_OR_RETURN(
+        const auto root,
+        ReadViewSource(*opened.store_, "", opened.catalog_.get(), Arrays::kChunks));
     return opened.Missing("", root.has_value());
   }
   opened.OpenTrees(limits);
@@ -81,8 +82,8 @@ Result<OpenedDataset> OpenedDataset::OpenAt(const VolumeOptions& options,
   OpenedDataset opened;
   UNSHARD_RETURN_IF_ERROR(opened.OpenStore(options));
   for (const std::string& path : paths) {
-    UNSHARD_ASSIGN_OR_RETURN(auto source,
-                             ReadViewSource(*opened.store_, path, opened.catalog_.get()));
+    UNSHARD_ASSIGN_OR_RETURN(
+        auto source, ReadViewSource(*opened.store_, path, opened.catalog_.get(), Arrays::kChunks));
     if (!source || source->levels.empty()) return opened.Missing(path, source.has_value());
     opened.members_.datasets.push_back({path, *std::move(source)});
   }

@@ -23,8 +23,8 @@ constexpr std::size_t kMostLevels = 64;
 
 class Reader {
  public:
-  explicit Reader(DirectoryDocuments& here)
-      : store_(here.store()), path_(here.directory()), here_(here) {}
+  Reader(DirectoryDocuments& here, Arrays arrays)
+      : store_(here.store()), path_(here.directory()), here_(here), arrays_(arrays) {}
 
   Result<std::optional<ViewSource>> Read();
 
@@ -33,6 +33,9 @@ class Reader {
     std::string_view text;  // documents may be long: held by here_ or below_
     JsonValue json;
   };
+  [[nodiscard]] Result<Array> Accept(Result<Array> array) const {
+    return arrays_ == Arrays::kVoxels ? ForVoxels(std::move(array)) : ForPassing(std::move(array));
+  }
   // A document of a directory below; its text and version are noted.
   Result<std::optional<Text>> Document(const std::string& below, const std::string& name);
   Result<std::optional<Text>> Primary(const std::string& name);
@@ -54,6 +57,7 @@ class Reader {
   ObjectStore& store_;
   const std::string& path_;
   DirectoryDocuments& here_;
+  const Arrays arrays_;
   std::map<std::string, DirectoryDocuments> below_;  // of levels, by their path below
   ViewSource source_;
 };
@@ -111,7 +115,8 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
   source_.closed = true;
   for (std::size_t i = 0; i < info->scales.size(); ++i) {
     VolumeScale& scale = info->scales[i];
-    if (!scale.array.voxels) return At("info", scale.array.voxels.error());
+    auto array = Accept(std::move(scale.array));
+    if (!array) return At("info", std::move(array).error());
     ViewSource::Level level;
     const auto directory = ResolvePath(path_, scale.directory);
     if (!directory) {
@@ -122,10 +127,10 @@ Result<bool> Reader::ReadPrecomputed(const Text& document) {
     level.directory = *directory;
     if (scale.sharded) level.precomputed_shards = std::move(info->sharded[*scale.sharded]);
     JsonValue layout = document.json.Find("scales")->items()[i];
-    layout.Set("data_type", JsonValue::String(scale.array.type_name));
-    layout.Set("num_channels", JsonValue::Number(scale.array.shape.front()));
+    layout.Set("data_type", JsonValue::String(array->type_name));
+    layout.Set("num_channels", JsonValue::Number(array->shape.front()));
     level.layout = WriteJson(layout, 0);
-    Add(scale.directory, std::move(scale.array), std::move(level));
+    Add(scale.directory, *std::move(array), std::move(level));
   }
   return true;
 }
@@ -143,11 +148,11 @@ Status Reader::AddArray(const std::string& below, const Text& document) {
     level.layout = WriteJson(JsonValue::Array({document.json, given}), 0);
   }
   const auto read = [&]() -> Result<Array> {
-    if (dialect != Dialect::kZarr3) return ReadArray(dialect, document.json, given);
+    if (dialect != Dialect::kZarr3) return Accept(ParseArray(dialect, document.json, given));
     UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(document.json));
     level.zarr_shards = std::move(node.sharded);
     if (level.zarr_shards) level.stored_layout = std::move(node.layout);
-    return ForVoxels(std::move(node.array));
+    return Accept(std::move(node.array));
   };
   auto array = read();
   if (!array) return At(JoinPath(below, ArrayDocumentName(dialect)), std::move(array).error());
@@ -299,14 +304,14 @@ bool HasOtherOmeVersion(DirectoryDocuments& documents, const OmeVersion* version
   return attributes != nullptr && HasOtherOmeVersion(version->dialect, *attributes, *version);
 }
 
-Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here) {
-  return Reader(here).Read();
+Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here, Arrays arrays) {
+  return Reader(here, arrays).Read();
 }
 
 Result<std::optional<ViewSource>> ReadViewSource(ObjectStore& store, const std::string& path,
-                                                 CatalogStore* catalog) {
+                                                 CatalogStore* catalog, Arrays arrays) {
   DirectoryDocuments here(store, path, catalog);
-  return ReadViewSource(here);
+  return ReadViewSource(here, arrays);
 }
 
 }  // namespace unshard

@@ -48,12 +48,20 @@ std::optional<Dialect> DialectOf(DirectoryDocuments& documents);
 // of another version. False where that is null.
 bool HasOtherOmeVersion(DirectoryDocuments& documents, const OmeVersion* version);
 
+// Which arrays a dataset may have.
+enum class Arrays {
+  kVoxels,  // those that ForVoxels accepts
+  kChunks,  // those that ForPassing accepts
+};
+
 // Reads the dataset in the directory of these documents. Nothing where there is no dataset with
 // arrays, or groups of them: precomputed meshes, files of other programs. Fails with kDataLoss or
 // kNotSupported, naming document and field.
-Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here);
+Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here,
+                                                 Arrays arrays = Arrays::kVoxels);
 // The same of a directory whose documents are not read yet. `catalog`: null where the store lists.
 Result<std::optional<ViewSource>> ReadViewSource(ObjectStore& store, const std::string& path,
-                                                 CatalogStore* catalog);
+                                                 CatalogStore* catalog,
+                                                 Arrays arrays = Arrays::kVoxels);
 
 }  // namespace unshard

@@ -184,6 +184,10 @@ void SourceArrays::Remember(const std::string& dataset, DescribedPtr described) 
 
 Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
   const Array& metadata = place.described->source.dataset.levels[place.level].array;
+  if (!metadata.item_type.is_null()) {
+    return Fail(ErrorCode::kNotSupported, parts_.store->Describe(key), ": items of ",
+                ItemTypeName(metadata), " are no voxels");
+  }
   if (Status can = metadata.codec->CanDecode(); !can) {
     return Forward(std::move(can).error(), parts_.store->Describe(key));
   }

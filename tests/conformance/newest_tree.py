@@ -2,6 +2,7 @@
 
 make SEED FOLDER        a group of sharded arrays with random rectilinear shards, and of all data types
 uneven SEED FOLDER      a group of arrays with random rectilinear chunks, without shards
+items SEED FOLDER FORMAT  a group of arrays of all data types that are no numbers, in Zarr v2 or v3
 numbers SEED FOLDER     a group of arrays whose numbers are stored as others
 same FOLDER OTHER       fails unless both groups have the same arrays with the same items
 change FOLDER [PREFIX]  writes other items into a box of each array of this name, and empties another
@@ -75,6 +76,21 @@ def uneven(seed, folder):
         array[...] = values
 
 
+def items(seed, folder, format):
+    draw = random.Random(f"{seed} items")
+    group = zarr.open_group(folder, mode="w", zarr_format=int(format))
+    for number in range(3):
+        for name, (dtype, values) in TYPES.items():
+            shape = tuple(draw.randint(1, 20) for _ in range(draw.randint(1, 3)))
+            chunk = tuple(draw.randint(1, 6) for _ in shape)
+            shards = [None, tuple(each * draw.randint(1, 4) for each in chunk)][int(format) - 2 and draw.randint(0, 1)]
+            array = group.create_array(f"{name}{number}", shape=shape, chunks=chunk, shards=shards, dtype=dtype,
+                                       compressors=draw.choice([None, "auto"]), attributes={"number": number})
+            filled = tuple(slice(0, extent - extent // 3) for extent in shape)  # other chunks are absent
+            size = array[filled].size
+            array[filled] = np.resize(values, size).reshape(array[filled].shape)
+
+
 def numbers(seed, folder):
     draw = random.Random(f"{seed} numbers")
     group = zarr.open_group(folder, mode="w")
@@ -129,6 +145,9 @@ def change(folder, prefix=""):
         if name in TYPES:
             array[3:5] = array[0:2]
             continue
+        if name.rstrip("0123456789") in TYPES:
+            array[array.shape[0] // 2] = array[0]
+            continue
         box = tuple(slice(extent // 3, extent // 3 + extent // 2 + 1) for extent in array.shape)
         array[box] = 37
         array[tuple(slice(extent - 1, extent) for extent in array.shape)] = array.fill_value
@@ -143,4 +162,4 @@ def resize(folder, name, *extents):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # some types are not a part of the specification
     zarr.config.set({"array.rectilinear_chunks": True, "array.write_empty_chunks": False})
-    serve({each.__name__: each for each in (make, uneven, numbers, same, change, resize)})
+    serve({each.__name__: each for each in (make, uneven, items, numbers, same, change, resize)})
