@@ -126,7 +126,7 @@ def chunks_below(root):
     return {name: (root / name).read_bytes() for name in names_below(root) if name not in ("info", "zarr.json")}
 
 
-@pytest.mark.parametrize("encoding", ["fpzip", "kempressed", "mine", "pcodec"])
+@pytest.mark.parametrize("encoding", ["mine", "pcodec"])
 def test_chunks_of_unknown_codecs_keep_their_bytes(encoding, copy, mount, work):  # noqa: F811
     draw = random.Random(f"{SEED} {encoding}")
     print(f"UNSHARD_SEED={SEED}")
