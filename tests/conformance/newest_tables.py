@@ -1,9 +1,9 @@
-"""Runs in the newest environment, with zarr-python 3.4, anndata and xarray.
+"""Runs in the newest environment, with zarr-python 3.4, anndata and xarray, as tests/support/python_service.py says.
 
-newest_tables.py make SEED FOLDER FORMAT  a group with a table of anndata, a dataset of xarray with texts and times, and
-                                          an image with labels and files, as SpatialData has them, in Zarr v2 or v3
-newest_tables.py same FOLDER OTHER        fails unless both groups have the same members, items and attributes, and
-                                          anndata and xarray find the same in them
+make SEED FOLDER FORMAT  a group with a table of anndata, a dataset of xarray with texts and times, and an image with
+                         labels and files, as SpatialData has them, in Zarr v2 or v3
+same FOLDER OTHER        fails unless both groups have the same members, items and attributes, and anndata and xarray
+                         find the same in them
 """
 
 import pathlib
@@ -17,6 +17,9 @@ import pandas as pd
 import scipy.sparse as sparse
 import xarray
 import zarr
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "support"))
+from python_service import serve  # noqa: E402
 
 WORDS = ["a", "bb", "", "é", "日本", "x" * 40]
 
@@ -119,4 +122,4 @@ def same(folder, other):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # some types are not a part of the specification
-    {"make": make, "same": same}[sys.argv[1]](*sys.argv[2:])
+    serve({"make": make, "same": same})

@@ -5,23 +5,22 @@ import json
 import pathlib
 import random
 import shutil
-import subprocess
 
 import pytest
 
 from judging import SEED, names_below
+from python_service import PythonService
 from test_copy import copy  # noqa: F401 (fixture)
 
 HERE = pathlib.Path(__file__).parent
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def newest(newest_python):
-    def run(program, *arguments, code=0):
-        done = subprocess.run([newest_python, HERE / f"newest_{program}.py", *map(str, arguments)], capture_output=True,
-                              text=True, timeout=300)
-        assert done.returncode == code, done.stderr
-    return run
+    services = {name: PythonService(newest_python, HERE / f"newest_{name}.py") for name in ("tree", "tables")}
+    yield lambda program, *arguments: services[program].call(*arguments)
+    for service in services.values():
+        service.end()
 
 
 def documents(root):
