@@ -154,11 +154,12 @@ class InflatedEntry final : public ObjectVersion {
   const std::chrono::steady_clock::time_point asked_;
 };
 
-// Reads the header and `wanted` at once. `bytes` is then empty where the header is so long that
+// Reads the header and `wanted` at once. The bytes are missing where the header is so long that
 // they are not all there.
 struct HeaderAndBytes {
   bool is_replaced = false;
-  std::optional<Bytes> bytes;
+  bool has_bytes = false;
+  Bytes bytes;
 };
 Result<HeaderAndBytes> ReadFromHeader(const ZipEntryRef& ref, const ByteRange& wanted,
                                       const Deadline& deadline) {
@@ -167,14 +168,16 @@ Result<HeaderAndBytes> ReadFromHeader(const ZipEntryRef& ref, const ByteRange& w
   if (!read) return Forward(std::move(read).error(), ref.described);
   if (read->state != ReadResult::State::kFound) {
     ref.archive->SetReplaced();
-    return HeaderAndBytes{.is_replaced = true, .bytes = {}};
+    return HeaderAndBytes{.is_replaced = true, .has_bytes = false, .bytes = {}};
   }
   if (const Status set = ref.archive->SetHeader(ref.number, read->value.span()); !set) {
     return Forward(Error(set.error()), ref.described);
   }
   const std::uint64_t begin = ref.archive->header_bytes(ref.number) + wanted.begin;
   if (!MakeByteRange(begin, wanted.size, read->value.size())) return HeaderAndBytes{};
-  return HeaderAndBytes{.bytes = read->value.Slice(static_cast<std::size_t>(begin),
+  return HeaderAndBytes{.is_replaced = false,
+                        .has_bytes = true,
+                        .bytes = read->value.Slice(static_cast<std::size_t>(begin),
                                                    static_cast<std::size_t>(wanted.size))};
 }
 
@@ -219,11 +222,11 @@ Result<ObjectStore::Opened> OpenStoredEntry(const ZipEntryRef& ref, const RangeR
   if (IsNearHeader(ref, wanted) && ref.archive->header_bytes(ref.number) == 0) {
     UNSHARD_ASSIGN_OR_RETURN(HeaderAndBytes read, ReadFromHeader(ref, wanted, deadline));
     if (read.is_replaced) return ObjectStore::Opened{};
-    if (read.bytes) {
+    if (read.has_bytes) {
       if (wanted.size == ref.entry().size) {
-        UNSHARD_RETURN_IF_ERROR(CheckSum(ref, read.bytes->span()));
+        UNSHARD_RETURN_IF_ERROR(CheckSum(ref, read.bytes.span()));
       }
-      opened.first = *std::move(read.bytes);
+      opened.first = std::move(read.bytes);
       return opened;
     }
   }
@@ -241,7 +244,7 @@ Result<std::optional<Bytes>> InflateEntry(const ZipEntryRef& ref, const Deadline
   const ByteRange all{0, entry.stored_bytes};
   UNSHARD_ASSIGN_OR_RETURN(HeaderAndBytes stored, ReadFromHeader(ref, all, deadline));
   if (stored.is_replaced) return std::nullopt;
-  if (!stored.bytes) {  // its extra fields are long
+  if (!stored.has_bytes) {  // its extra fields are long
     const std::uint64_t data = entry.offset + ref.archive->header_bytes(ref.number);
     auto read = ref.archive->version().Read(RangeRequest::At(data, all.size), deadline);
     if (!read) return Forward(std::move(read).error(), ref.described);
@@ -252,11 +255,11 @@ Result<std::optional<Bytes>> InflateEntry(const ZipEntryRef& ref, const Deadline
     stored.bytes = std::move(read->value);
   }
   ByteVector member{0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF};
-  member.reserve(member.size() + stored.bytes->size() + 8);
-  member.insert(member.end(), stored.bytes->span().begin(), stored.bytes->span().end());
+  member.reserve(member.size() + stored.bytes.size() + 8);
+  member.insert(member.end(), stored.bytes.span().begin(), stored.bytes.span().end());
   AppendU32Le(member, entry.crc);
   AppendU32Le(member, static_cast<std::uint32_t>(entry.size));
-  *stored.bytes = Bytes();
+  stored.bytes = Bytes();
   auto plain = GzipDecode(member, entry.size, entry.size);
   if (plain && plain->size() != entry.size) {
     plain = Fail(ErrorCode::kDataLoss, "expected ", entry.size, " bytes, found ", plain->size());
