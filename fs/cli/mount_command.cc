@@ -167,10 +167,12 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
   }
   options.read_only_otherwise = !options.must_write;
   if (options.must_write && IsOnlyRead(options)) {
-    ReportFailure(Fail(ErrorCode::kReadOnly, options.source,
-                       FindZip(options) ? ": ZIP archives" : ": sources of this scheme",
-                       " are read-only; mount it without rw")
-                      .value());
+    const char* const what = options.enters_zips ? ": directories with zip=enter"
+                             : FindZip(options)  ? ": ZIP archives"
+                                                 : ": sources of this scheme";
+    ReportFailure(
+        Fail(ErrorCode::kReadOnly, options.source, what, " are read-only; mount it without rw")
+            .value());
     return kWrongArguments;
   }
   if (options.must_write && options.immutable) {

@@ -38,6 +38,7 @@ constexpr std::array<Choice<WatchMode>, 2> kWatchChoices = {
     {{"on", WatchMode::kAutomatic}, {"off", WatchMode::kOff}}};
 constexpr std::array<Choice<SyncMode>, 2> kSyncChoices = {
     {{"spool", SyncMode::kSpool}, {"store", SyncMode::kStore}}};
+constexpr std::array<Choice<bool>, 2> kZipChoices = {{{"file", false}, {"enter", true}}};
 constexpr std::array<Choice<bool>, 2> kLossyChoices = {{{"yes", true}, {"no", false}}};
 
 template <const auto& choices, auto member>
@@ -249,6 +250,12 @@ constexpr MountOption kMountOptions[] = {
      "decoded when they are read. If a format cannot express an array, there is no such file: "
      "`unshard info` on the source and `unshard why` on the path say the reason.",
      ApplyFiles, "files", DescribeFiles},
+    {"zip", "file|enter", "file",
+     "How ZIP archives (.ozx, .zip) below a directory are shown. file: as files. enter: as "
+     "directories, read-only.",
+     "Changes are then looked for every ttl= milliseconds.",
+     ApplyChoice<kZipChoices, &O::enters_zips>, "zip",
+     DescribeChoice<kZipChoices, &O::enters_zips>},
     {"lossy", "yes|no", "no",
      "Whether chunks that are written into a view may be stored in a lossy encoding (jpeg, jxl).",
      "With no, such arrays cannot be written through a view of another encoding.",

@@ -121,6 +121,7 @@ _unshard_mount_options() {
     ["view_codec="]="none gzip zstd blosc"
     ["ome="]=""
     ["files="]="npy nii nrrd raw"
+    ["zip="]="file enter"
     ["lossy="]="yes no"
     ["list="]="present grid none"
     ["morton="]="detect standard legacy"

@@ -72,6 +72,7 @@ function __unshard_mount_options
     set -a names view_codec=; set -a texts 'Compression of the chunks that a view in another format has to encode again'; set -a values 'none gzip zstd blosc'
     set -a names ome=; set -a texts 'Version of OME-Zarr that the views zarr2 (0.4) and zarr3 (0.5, 0.6) show'; set -a values ''
     set -a names files=; set -a texts 'Also show each array as one file of all its voxels, files/PATH.FORMAT'; set -a values 'npy nii nrrd raw'
+    set -a names zip=; set -a texts 'How ZIP archives (.ozx, .zip) below a directory are shown'; set -a values 'file enter'
     set -a names lossy=; set -a texts 'Whether chunks that are written into a view may be stored in a lossy encoding (jpeg, jxl)'; set -a values 'yes no'
     set -a names list=; set -a texts 'What chunk directories list'; set -a values 'present grid none'
     set -a names morton=; set -a texts 'Rule that numbers precomputed chunks'; set -a values 'detect standard legacy'

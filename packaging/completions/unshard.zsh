@@ -218,6 +218,7 @@ _unshard_mount_options() {
     'view_codec[Compression of the chunks that a view in another format has to encode again]:view_codec: _unshard_offer none gzip zstd blosc'
     'ome[Version of OME-Zarr that the views zarr2 (0.4) and zarr3 (0.5, 0.6) show]:ome: _unshard_offer'
     'files[Also show each array as one file of all its voxels, files/PATH.FORMAT]:files: _unshard_offer npy nii nrrd raw'
+    'zip[How ZIP archives (.ozx, .zip) below a directory are shown]:zip: _unshard_offer file enter'
     'lossy[Whether chunks that are written into a view may be stored in a lossy encoding (jpeg, jxl)]:lossy: _unshard_offer yes no'
     'list[What chunk directories list]:list: _unshard_offer present grid none'
     'morton[Rule that numbers precomputed chunks]:morton: _unshard_offer detect standard legacy'

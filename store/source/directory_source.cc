@@ -19,6 +19,8 @@
 #include "store/local/posix_file_system.h"
 #include "store/object/log.h"
 #include "store/source/source.h"
+#include "store/source/zip_place.h"
+#include "store/zip/entered_archives.h"
 
 namespace unshard {
 namespace {
@@ -48,6 +50,7 @@ Result<std::unique_ptr<ChangeWatcher>> MakeWatcher(const VolumeOptions& options,
                                                    const ChangeWatcher::Listener& on_change,
                                                    const std::shared_ptr<OwnMount>& own) {
   if (!on_change || options.watch == WatchMode::kOff || options.immutable) return MakeNullWatcher();
+  if (options.enters_zips) return MakeNullWatcher();  // it reports no changes in an archive
   if (IsNetworkFileSystem(options.source)) {
     LogInfo(options.source +
             ": a network file system reports no changes by inotify; it is revalidated every " +
@@ -108,6 +111,10 @@ Result<SourceParts> OpenDirectorySource(const VolumeOptions& options,
     if (above.empty()) return "name the directory of a dataset, or one above several";
     return above + " has such a file: name that directory instead";
   };
+  if (options.enters_zips) {
+    parts.store = std::make_shared<EnteredArchives>(parts.store, ZipOptionsOf(options));
+    return parts;
+  }
   if (options.read_only) return parts;
   UNSHARD_ASSIGN_OR_RETURN(parts.files,
                            OpenPosixFileSystem(source, NewFiles::kShared, parts.own_mount));

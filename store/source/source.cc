@@ -75,6 +75,7 @@ std::string ShownUrl(std::string_view url) {
 }
 
 bool IsOnlyRead(const VolumeOptions& options) {
+  if (options.enters_zips) return true;
   const auto kind = FindKind(options);
   return kind && !(*kind)->is_written;
 }
@@ -101,6 +102,10 @@ Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options) {
 Result<SourceParts> OpenSource(const VolumeOptions& options,
                                const ChangeWatcher::Listener& on_change) {
   UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(options));
+  if (options.enters_zips && (!options.url.empty() || kind->takes != nullptr)) {
+    return Fail(ErrorCode::kInvalidArgument, options.source,
+                ": option zip=enter: expected a directory of this machine");
+  }
   UNSHARD_ASSIGN_OR_RETURN(SourceParts parts, kind->open(options, on_change));
   UNSHARD_RETURN_IF_ERROR(ExpectFormat(*parts.store, options.format, CallerDeadline()));
   return parts;

@@ -76,7 +76,7 @@ std::string ShownUrl(std::string_view url);
 // request. Fails like OpenSource where the source is none.
 Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options);
 
-// Whether the source is of a kind that is only read.
+// Whether the source is of a kind that is only read, or shown so that it is.
 bool IsOnlyRead(const VolumeOptions& options);
 
 // Sets `source`, `url` and, where IsOnlyRead, `read_only`, from a URL. Fails like OpenSource for

@@ -27,6 +27,8 @@ struct VolumeOptions {
   // The name of the source says that it is a ZIP archive ("|zip:"), and which directory of it is
   // meant; nothing: its name decides (store/source/zip_place.h).
   std::optional<std::string> inside_zip;
+  // ZIP archives below a directory are directories; implies read_only.
+  bool enters_zips = false;
   std::string view = "native";      // a name that FindView knows (store/views/views.h), or "all"
   std::string view_codec = "none";  // a name that FindViewCodec knows
   // Of views: a name that FindOmeVersion knows; "": that of the source.

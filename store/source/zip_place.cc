@@ -14,11 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool EndsWith(std::string_view name, std::string_view suffix) {
-  return name.size() > suffix.size() &&
-         LowerCase(std::string(name.substr(name.size() - suffix.size()))) == suffix;
-}
-
 std::string WithoutSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
@@ -79,10 +74,6 @@ std::optional<ZipPlace> FindZipOfPath(const std::string& source,
 }
 
 }  // namespace
-
-bool HasOzxName(std::string_view name) { return EndsWith(name, ".ozx"); }
-
-bool HasZipName(std::string_view name) { return HasOzxName(name) || EndsWith(name, ".zip"); }
 
 std::optional<ZipPlace> FindZip(const VolumeOptions& options) {
   if (!options.url.empty()) return FindZipOfUrl(options.url, options.inside_zip);

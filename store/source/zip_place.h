@@ -8,13 +8,9 @@
 
 #include "store/source/named_source.h"
 #include "store/source/volume_options.h"
+#include "store/zip/zip_store.h"
 
 namespace unshard {
-
-// Whether a name ends with .ozx or .zip, in either case of letters.
-bool HasZipName(std::string_view name);
-// Whether it ends with .ozx: by that name an archive is an OME-Zarr of RFC-9.
-bool HasOzxName(std::string_view name);
 
 struct ZipPlace {
   std::string above;   // the directory that the archive is in; as a URL, with its secrets
@@ -25,6 +21,9 @@ struct ZipPlace {
 // The archive that a source is; nothing where it is none. Of this machine it is a file, and the
 // path may go on in it ("a.ozx/labels"); of a URL the last component, unless a '/' follows.
 std::optional<ZipPlace> FindZip(const VolumeOptions& options);
+
+// How archives are read in a volume of these options.
+ZipStoreOptions ZipOptionsOf(const VolumeOptions& options);
 
 // Whether a name that is to be written would be an archive: as FindZip, but a file of this machine
 // need not exist.

@@ -56,14 +56,8 @@ Result<SourceParts> OpenZipSource(const VolumeOptions& options, const ChangeWatc
   const auto place = FindZip(options);
   if (!place) return Fail(ErrorCode::kNotFound, options.source, ": there is no such archive");
   UNSHARD_ASSIGN_OR_RETURN(SourceParts parts, OpenAbove(options, *place));
-  const MemoryShares memory(options.memory_bytes);
-  ZipStoreOptions zip;
-  zip.believed = std::chrono::milliseconds(options.ttl_milliseconds) / kShareOfTtl;
-  zip.immutable = options.immutable;
-  zip.max_inflated_bytes = memory.whole_shard;
-  zip.inflated_cache_bytes = memory.chunk;
-  const auto store =
-      std::make_shared<ZipStore>(std::move(parts.store), place->key, place->inside, zip);
+  const auto store = std::make_shared<ZipStore>(std::move(parts.store), place->key, place->inside,
+                                                ZipOptionsOf(options));
   UNSHARD_RETURN_IF_ERROR(ExpectDirectory(*store, place->inside));
   WarnOfMissingRoot(*store, *place);
   parts.store = store;
@@ -77,6 +71,16 @@ Result<SourceParts> OpenZipSource(const VolumeOptions& options, const ChangeWatc
 }
 
 }  // namespace
+
+ZipStoreOptions ZipOptionsOf(const VolumeOptions& options) {
+  const MemoryShares memory(options.memory_bytes);
+  ZipStoreOptions zip;
+  zip.believed = std::chrono::milliseconds(options.ttl_milliseconds) / kShareOfTtl;
+  zip.immutable = options.immutable;
+  zip.max_inflated_bytes = memory.whole_shard;
+  zip.inflated_cache_bytes = memory.chunk;
+  return zip;
+}
 
 SourceKind ZipSource() {
   return {.takes = [](const VolumeOptions& options) { return FindZip(options).has_value(); },

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "codec/core/lower_case.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -21,7 +22,16 @@ struct Inflated {
   Clock::time_point asked;
 };
 
+bool EndsWith(std::string_view name, std::string_view suffix) {
+  return name.size() > suffix.size() &&
+         LowerCase(std::string(name.substr(name.size() - suffix.size()))) == suffix;
+}
+
 }  // namespace
+
+bool HasOzxName(std::string_view name) { return EndsWith(name, ".ozx"); }
+
+bool HasZipName(std::string_view name) { return HasOzxName(name) || EndsWith(name, ".zip"); }
 
 ZipStore::ZipStore(std::shared_ptr<ObjectStore> below, std::string key, std::string inside,
                    const ZipStoreOptions& options)

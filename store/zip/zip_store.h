@@ -19,6 +19,11 @@
 
 namespace unshard {
 
+// Whether a name ends with .ozx or .zip, in either case of letters.
+bool HasZipName(std::string_view name);
+// Whether it ends with .ozx: by that name an archive is an OME-Zarr of RFC-9.
+bool HasOzxName(std::string_view name);
+
 struct ZipStoreOptions {
   // For so long look-ups believe that the archive was not replaced: only of stores that do not keep
   // replaced versions; others are asked each time, which costs no request.

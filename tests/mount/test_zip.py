@@ -350,3 +350,53 @@ def test_commands_take_archives(trees, run_unshard):
     assert schema.returncode == 0 and "chunk_layout" in schema.stdout, schema.stderr
     info = json.loads(run_unshard("info", "--json", archive).stdout)
     assert info["source"] == str(archive) and {"volume", "tree"} <= {each["path"] for each in info["datasets"]}
+
+
+def test_archives_below_a_directory_can_be_entered(trees, directory, work, mount, run_unshard):
+    folder = work / "folder"
+    shutil.copytree(trees[0] / "tree", folder / "tree")
+    (folder / "deep").mkdir()
+    for name in ("stored.zip", "deep/Deflated.ZIP"):
+        shutil.copy(trees[1] / ("stored.zip" if name == "stored.zip" else "my deflated.zip"), folder / name)
+    (folder / "damaged.ozx").write_bytes(b"no archive")
+    (folder / "directory.zip").mkdir()
+    (folder / "directory.zip" / "note").write_bytes(b"a directory")
+    pack(work / "inner.zip", {"f": b"x"})
+    inner = {"inner.zip": (work / "inner.zip").read_bytes()}
+    pack(folder / "outer.zip", inner)
+
+    plain = mount(folder, "ro")
+    assert (plain.path / "stored.zip").read_bytes() == (trees[1] / "stored.zip").read_bytes()
+    mounted = mount(folder, "zip=enter")
+    for name in ("stored.zip", "deep/Deflated.ZIP"):
+        assert data_of(mounted.path / name) == directory
+    assert data_of(mounted.path / "tree") == data_of(plain.path / "tree")
+    assert data_of(mounted.path / "outer.zip") == inner
+    assert data_of(mounted.path / "directory.zip") == {"note": b"a directory"}
+    refused(errno.EROFS, (mounted.path / "new").write_bytes, b"x")
+    refused(errno.EROFS, (mounted.path / "stored.zip" / "new").write_bytes, b"x")
+    with pytest.raises(OSError):
+        os.listdir(mounted.path / "damaged.ozx")
+    assert "damaged.ozx: expected a ZIP archive" in run_unshard("why", mounted.path).stdout
+    # An archive that is replaced, a new one, and one that goes.
+    (work / "new").write_bytes(repacked(trees[1] / "stored.zip"))
+    os.replace(work / "new", folder / "stored.zip")
+    assert wait_until(lambda: "note" in os.listdir(mounted.path / "stored.zip"), SECONDS)
+    assert data_of(mounted.path / "stored.zip") == {**directory, "note": b"new"}
+    pack(folder / "later.zip", {"f": b"late"})
+    assert wait_until(lambda: "later.zip" in os.listdir(mounted.path), SECONDS)
+    assert (mounted.path / "later.zip" / "f").read_bytes() == b"late"
+    os.remove(folder / "deep" / "Deflated.ZIP")
+    assert wait_until(lambda: not os.listdir(mounted.path / "deep"), SECONDS)
+
+
+@pytest.mark.parametrize("source, options, message", [
+    ("folder", "rw,zip=enter", "directories with zip=enter are read-only"),
+    ("folder/a.zip", "zip=enter", "option zip=enter: expected a directory of this machine"),
+    ("http://127.0.0.1:9/a", "zip=enter", "option zip=enter: expected a directory of this machine"),
+    ("folder", "zip=in", "zip")])
+def test_what_cannot_be_entered_is_refused(source, options, message, work, mount):
+    (work / "folder").mkdir()
+    pack(work / "folder" / "a.zip", {"f": b"x"})
+    with pytest.raises(MountFailed, match=message):
+        mount(source if "//" in source else work / source, options)
