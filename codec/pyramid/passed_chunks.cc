@@ -7,6 +7,7 @@
 #include "codec/chain/codec_spec.h"
 #include "codec/core/lower_case.h"
 #include "codec/json/meaning.h"
+#include "codec/json/number.h"
 #include "codec/json/writer.h"
 #include "codec/pyramid/chunk_mapping.h"
 #include "codec/types/fill_value.h"

@@ -95,7 +95,7 @@ Result<std::shared_ptr<ZipArchive>> ZipStore::Current(const Deadline& deadline) 
   const auto begun = Clock::now();
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
     UNSHARD_ASSIGN_OR_RETURN(auto archive, Ask(known, deadline));
-    return ByteBudgetCache::Loaded{std::make_shared<const Checked>(std::move(archive)),
+    return ByteBudgetCache::Loaded{std::make_shared<const Checked>(Checked{std::move(archive)}),
                                    kCheckBytes};
   };
   UNSHARD_ASSIGN_OR_RETURN(const auto value, checks_.Get({0, check, 0, 0}, deadline, load));
