@@ -1,6 +1,6 @@
 # The unit tests under the sanitizers, and the fuzz targets under libFuzzer: each in a build folder of its own below
-# this one. Builds come one after the other, and give way to the tests beside them. Of what tests/run allows, two more
-# than there are processors, what computes all the time counts twice: beside it run tests that mostly wait.
+# this one. Builds come one after the other, and give way to the tests beside them. Of what tests/run allows, three
+# for each processor, what computes all the time counts twice: beside it run tests that mostly wait.
 
 set(asan_programs codec_tests store_tests fs_tests fuzz_tests)
 # Races need threads: codec/ and the fuzz targets start none. What store/ calls of codec/ from several threads is run

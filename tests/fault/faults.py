@@ -184,8 +184,17 @@ class SmallDisk:
         if image is None:
             with open(self.image, "wb") as file:
                 file.truncate(size or SMALLEST[kind])
-        run(*MAKE[kind], self.image)
+        self._make()
         self.mount()
+
+    def _make(self):
+        """mkfs.btrfs looks at all mounts, and fails where that of another test goes meanwhile."""
+        for attempt in range(5):
+            try:
+                return run(*MAKE[self.kind], self.image)
+            except subprocess.CalledProcessError:
+                if attempt == 4:
+                    raise
 
     def mount(self):
         run("mount", "-o", "loop", self.image, self.path)
