@@ -67,7 +67,8 @@ def test_nothing_acknowledged_is_lost_by_killing_the_daemon_again_and_again(work
                 writers.await_ready()
                 before = written(journal)
                 target = before + rng.randrange(2_000, 60_000)
-                while written(journal) < target:
+                # Every other daemon has published something when it is killed, however slow it is.
+                while written(journal) < target or number % 2 and write_state(mounted)["publishes"] == 0:
                     assert mounted.process.poll() is None, mounted.log()
                     time.sleep(0.01)
                 publishes += write_state(mounted)["publishes"]
