@@ -108,10 +108,16 @@ Result<std::shared_ptr<ZipArchive>> ZipStore::Current(const Deadline& deadline) 
   return archive;
 }
 
+Result<std::shared_ptr<ZipArchive>> ZipStore::Present(const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(auto archive, Current(deadline));
+  if (archive) return archive;
+  return Fail(ErrorCode::kUnavailable, below_->Describe(key_),
+              ": this archive was removed or renamed; unmount, and mount the archive anew");
+}
+
 Result<std::optional<ObjectInfo>> ZipStore::Stat(std::string_view key, const Deadline& deadline) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
-  UNSHARD_ASSIGN_OR_RETURN(const auto archive, Current(deadline));
-  if (!archive) return std::nullopt;
+  UNSHARD_ASSIGN_OR_RETURN(const auto archive, Present(deadline));
   const std::string inside = KeyInside(key);
   if (const auto number = archive->directory().Find(inside)) {
     return InfoOfZipEntry({archive, *number, {}});
@@ -129,8 +135,7 @@ Result<ObjectStore::Opened> ZipStore::Open(std::string_view key, const RangeRequ
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
   const std::string inside = KeyInside(key);
   for (int i = 0; i < kMostTries; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto archive, Current(deadline));
-    if (!archive) return Opened{};
+    UNSHARD_ASSIGN_OR_RETURN(const auto archive, Present(deadline));
     const auto number = archive->directory().Find(inside);
     if (!number && archive->directory().IsDirectory(inside)) {
       return Fail(ErrorCode::kDataLoss, Describe(key), ": expected a file, found a directory");
@@ -203,8 +208,8 @@ Status ZipStore::List(std::string_view key, const Deadline& deadline, const List
 Status ZipStore::ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
                           const ListVisitor& visitor) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
-  UNSHARD_ASSIGN_OR_RETURN(const auto archive, Current(deadline));
-  if (archive) archive->directory().ListFrom(KeyInside(key), resume, visitor);
+  UNSHARD_ASSIGN_OR_RETURN(const auto archive, Present(deadline));
+  archive->directory().ListFrom(KeyInside(key), resume, visitor);
   return {};
 }
 

@@ -39,7 +39,8 @@ struct ZipStoreOptions {
 // Thread-safe; no lock is held across I/O. Capabilities: lists; keeps replaced versions where the
 // store below does. All modification times are that of the archive. Open of a stored entry costs
 // one or two requests (OpenStoredEntry), of a deflated one, which is inflated whole, one. Where the
-// archive is missing everything is; where it is damaged every method fails, until it is replaced.
+// archive is missing or damaged every method fails, until there is another one: voxels of an
+// archive that went away would else be taken for the fill value.
 class ZipStore final : public ObjectStore {
  public:
   // The directory `inside` of the archive `key` is the root; "": the root of the archive.
@@ -67,6 +68,8 @@ class ZipStore final : public ObjectStore {
     std::shared_ptr<ZipArchive> archive;
   };
   [[nodiscard]] std::string KeyInside(std::string_view key) const;
+  // As Current; kUnavailable where it is missing.
+  Result<std::shared_ptr<ZipArchive>> Present(const Deadline& deadline);
   // False where that would cost a request.
   Result<bool> IsCurrent(const ZipArchive& archive, const Deadline& deadline);
   // Asks whether `known`, which may be null, is current, and reads the directory where it is not.

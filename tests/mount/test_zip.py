@@ -352,6 +352,28 @@ def test_commands_take_archives(trees, run_unshard):
     assert info["source"] == str(archive) and {"volume", "tree"} <= {each["path"] for each in info["datasets"]}
 
 
+def test_an_archive_that_goes_is_not_an_empty_dataset(work, mount):
+    pack(work / "a.zip", versioned(1))
+    mounted = mount(work / "a.zip")
+    name = next(path for path in versioned(1) if not path.endswith("zarr.json"))
+    assert (mounted.path / name).read_bytes() == versioned(1)[name]
+    os.rename(work / "a.zip", work / "b.zip")
+    assert wait_until(lambda: reading_fails(mounted.path / name), SECONDS)
+    refused(errno.EIO, os.listdir, mounted.path)
+    refused(errno.EIO, os.stat, mounted.path / "none")
+    os.rename(work / "b.zip", work / "a.zip")
+    assert wait_until(lambda: not reading_fails(mounted.path / name), SECONDS)
+
+
+def reading_fails(path):
+    try:
+        path.read_bytes()
+    except OSError as error:
+        assert error.errno == errno.EIO
+        return True
+    return False
+
+
 def test_archives_below_a_directory_can_be_entered(trees, directory, work, mount, run_unshard):
     folder = work / "folder"
     shutil.copytree(trees[0] / "tree", folder / "tree")

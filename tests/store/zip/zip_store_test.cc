@@ -192,10 +192,11 @@ TEST(ZipStoreTest, AnArchiveThatIsReplacedIsReadAnewAndNeverMixed) {
     }
     EXPECT_NE(TextOf(*store, "a").find("data.zip: expected a ZIP archive"), std::string::npos);
     memory->Remove(kKey);
-    EXPECT_EQ(TextOf(*store, "a"), "missing");
+    EXPECT_NE(TextOf(*store, "a").find("data.zip: this archive was removed"), std::string::npos);
     const auto root = store->Stat("", Deadline::None());
-    ASSERT_TRUE(root);
-    EXPECT_FALSE(*root);
+    ASSERT_FALSE(root);
+    EXPECT_EQ(root.error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(store->List("", Deadline::None(), [](const ListEntry&) { return true; }));
     memory->Put(kKey, ZipOf({{"a", "third"}}));
     EXPECT_EQ(TextOf(*store, "a"), "third");
     EXPECT_EQ(TextOf(*store, "b"), "missing");
