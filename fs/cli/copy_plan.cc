@@ -33,7 +33,10 @@ std::uint64_t BoxesIn(const std::vector<std::uint64_t>& shape,
   return count;
 }
 
-std::uint64_t ChunksOf(const Array& array) { return BoxesIn(array.shape, array.chunk_shape); }
+std::uint64_t ChunksOf(const Array& array) {
+  return array.rectilinear ? array.rectilinear->cell_count()
+                           : BoxesIn(array.shape, array.chunk_shape);
+}
 
 bool IsSharded(const Array& array) {
   const bool is_zarr = array.dialect == Dialect::kZarr3;
@@ -121,8 +124,9 @@ Result<std::vector<PlannedArray>> PlannedIn(const std::vector<NewDocument>& docu
 }
 
 std::string StorageText(const Array& array) {
-  std::string text =
-      std::string(DialectName(array.dialect)) + ", chunks " + ShapeIn(array, array.chunk_shape);
+  const std::string chunks =
+      array.rectilinear ? "of several shapes" : ShapeIn(array, array.chunk_shape);
+  std::string text = std::string(DialectName(array.dialect)) + ", chunks " + chunks;
   if (array.shard_shape) text += ", shards " + ShapeIn(array, *array.shard_shape);
   if (!array.shard_shape && IsSharded(array)) {
     text += ", at most " + Counted(FilesOf(array), "shard");

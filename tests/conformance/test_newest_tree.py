@@ -196,6 +196,7 @@ def is_uneven(array):
 def test_copies_keep_their_chunks_or_put_them_into_shards(uneven, tree, work, run_unshard, mount):
     same = run_unshard("copy", uneven, work / "same")
     assert same.returncode == 0, same.stderr
+    assert "chunks of several shapes" in same.stdout
     tree("same", uneven, work / "same")
     assert names_below(work / "same") == names_below(uneven)
     sharded = run_unshard("copy", "--shard", "auto", uneven, work / "sharded")
