@@ -188,13 +188,14 @@ class SmallDisk:
         self.mount()
 
     def _make(self):
-        """mkfs.btrfs looks at all mounts, and fails where that of another test goes meanwhile."""
-        for attempt in range(5):
-            try:
-                return run(*MAKE[self.kind], self.image)
-            except subprocess.CalledProcessError:
-                if attempt == 4:
-                    raise
+        """mkfs.btrfs looks at all mounts and their loop devices, and fails while another test removes one."""
+        def makes():
+            done = subprocess.run([*MAKE[self.kind], self.image], capture_output=True, text=True)
+            if done.returncode != 0:
+                print(done.stderr)
+            return done.returncode == 0
+
+        assert wait_until(makes, 120), MAKE[self.kind]
 
     def mount(self):
         run("mount", "-o", "loop", self.image, self.path)
